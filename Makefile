@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+# The front door: every job is a target, every product lies under build/.
+
+BASE	?= 6.12
+BUILD	?= $(CURDIR)/build
+BASES	:= $(shell awk '!/^\#/ && NF { print $$1 }' harness/bases)
+export BUILD
+
+ifeq ($(filter $(BASE),$(BASES)),)
+$(error no base '$(BASE)'; there are: $(BASES))
+endif
+
+B	:= $(BUILD)/$(BASE)
+STEPS	:= $(wildcard $(addprefix series/*/,files bases *.cocci *.diff))
+KERNEL	:= harness/kernel.sh harness/lib.sh harness/x86.conf $(wildcard harness/x86*.config)
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help bench check check-all series am fetch kernel clean distclean
+
+help:
+	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
+	@sed -n 's/^## /  /p' Makefile
+
+## make bench           wakeup latency and CPU cost by setting, patched beside stock
+bench: $(B)/stock/vmlinux $(B)/patched/vmlinux $(B)/initramfs.cpio
+	@harness/bench.sh $(BASE)
+
+## make check           all tests on this base
+check: $(B)/patched/vmlinux $(B)/initramfs.cpio $(BASES:%=$(BUILD)/%/paths)
+	@harness/check.sh $(BASE)
+
+## make check-all       all tests on every base
+check-all: $(BUILD)/.installed
+	@harness/check-all.sh
+
+## make series          write patches/ from series/ and our own files
+series: $(BASES:%=$(BUILD)/%/paths)
+	@harness/regenerate.sh patches
+
+## make am KDIR=<tree>  make the series against your kernel tree, and apply it
+am: $(BUILD)/.installed
+	@harness/am.sh '$(KDIR)'
+
+## make fetch           get this base's sources
+fetch: $(B)/paths
+
+## make kernel          build this base's kernel, stock and patched
+kernel: $(B)/patched/vmlinux
+
+## make clean           delete what was built, but not the sources
+clean:
+	rm -rf $(foreach d,obj stock patched kselftest initramfs.cpio run,$(BASES:%=$(BUILD)/%/$(d)))
+
+## make distclean       delete build/
+distclean:
+	rm -rf $(BUILD)
+
+$(BUILD)/.installed: harness/deps.sh
+	@harness/deps.sh
+	@mkdir -p $(@D) && touch $@
+
+$(BASES:%=$(BUILD)/%/paths): $(BUILD)/%/paths: $(STEPS) harness/bases | $(BUILD)/.installed
+	@harness/fetch.sh $* >/dev/null
+	@touch $@
+
+# One object directory, stock first: the patched kernel then takes seconds.
+$(B)/stock/vmlinux: $(KERNEL) | $(B)/paths
+	@harness/tree.sh $(BASE) stock
+	@harness/kernel.sh $(B)/linux $(B)/obj >/dev/null
+	@mkdir -p $(@D) && cp $(B)/obj/vmlinux $@
+
+$(B)/patched/vmlinux: $(B)/stock/vmlinux $(wildcard patches/$(BASE)/*.patch)
+	@harness/tree.sh $(BASE) patched
+	@harness/kernel.sh $(B)/linux $(B)/obj virt/kvm/tests/.kunitconfig >/dev/null
+	@mkdir -p $(@D) && cp $(B)/obj/vmlinux $@
+
+$(B)/kselftest/run_kselftest.sh: $(B)/patched/vmlinux harness/selftests.sh
+	@harness/selftests.sh $(B)/linux $(B)/obj $(B)/kselftest
+	@touch $@
+
+$(B)/initramfs.cpio: $(B)/kselftest/run_kselftest.sh harness/initramfs.sh harness/init harness/guest-timeout
+	@harness/initramfs.sh $@ $(B)/kselftest

@@ -1,0 +1,218 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Make the patch series from series/ and our own files, against a kernel tree.
+set -euo pipefail
+# shellcheck source=harness/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+usage()
+{
+	cat >&2 <<-END
+	usage: series.sh <base> <tree> <revision> <version> <outdir>
+	Writes <outdir>/0000-cover-letter.patch, 0001-...: the series for <base>,
+	against the files of <tree> (a git tree at <revision>; "" takes them as they
+	stand).  <version> is what the cover letter says the series was made against.
+	END
+	exit 2
+}
+
+# The same inputs make the same bytes, so all commits carry one fixed date.
+identity()
+{
+	local name email
+
+	name=$(git -C "$ROOT" config user.name || git -C "$ROOT" log -1 --format=%an) ||
+		die "no git identity: set user.name and user.email"
+	email=$(git -C "$ROOT" config user.email || git -C "$ROOT" log -1 --format=%ae)
+	export GIT_AUTHOR_NAME=$name GIT_AUTHOR_EMAIL=$email
+	export GIT_COMMITTER_NAME=$name GIT_COMMITTER_EMAIL=$email
+	export GIT_AUTHOR_DATE='2026-01-01T00:00:00+0000'
+	export GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+}
+
+# A small git tree that holds, of the kernel's, only what the series touches.
+make_slice()
+{
+	local -a paths
+
+	mkdir -p "$slice"
+	if [[ $revision ]]; then
+		mapfile -t paths < <(series_paths "$base" |
+			xargs -d '\n' git -C "$tree" ls-tree -r --name-only "$revision" --)
+		[[ ! ${paths[*]} ]] ||
+			git -C "$tree" archive "$revision" -- "${paths[@]}" | tar -x -C "$slice"
+	else
+		mapfile -t paths < <(series_paths "$base" | existing "$tree")
+		[[ ! ${paths[*]} ]] ||
+			(cd "$tree" && cp --parents -t "$slice" -- "${paths[@]}")
+	fi
+	git -C "$slice" init -q -b base
+	git -C "$slice" add -A -f
+	git -C "$slice" commit -q --allow-empty -m base
+}
+
+# refuse <step> <file> <what went wrong>
+refuse()
+{
+	die "$base: step $(basename "$1"): $(basename "$2"): $3"
+}
+
+# Our MAINTAINERS holds our sections only: each goes where the alphabet wants it.
+merge_maintainers()
+{
+	awk 'function title(s) { return s ~ /^[A-Z0-9]/ && s !~ /^[A-Z]:/ }
+	NR == FNR {
+		if (title($0)) { names[++n] = $0; text[n] = "" }
+		if (n) text[n] = text[n] $0 "\n"
+		next
+	}
+	/^Maintainers List/ { list = 1 }
+	list {
+		while (done < n && title($0) && names[done + 1] < $0) {
+			sub(/\n+$/, "\n", text[++done])
+			printf "%s\n", text[done]
+		}
+	}
+	{ print }
+	END { exit done != n }' "$ROOT/MAINTAINERS" "$slice/MAINTAINERS" >"$slice/.merged" ||
+		return 1
+	mv "$slice/.merged" "$slice/MAINTAINERS"
+}
+
+copy_files()
+{
+	local path
+
+	[[ -e $1/files ]] || return 0
+	while read -r path; do
+		[[ -f $ROOT/$path ]] || refuse "$1" files "we have no $path"
+		if [[ $path == MAINTAINERS ]]; then
+			merge_maintainers || refuse "$1" files "no place for a section of MAINTAINERS"
+			continue
+		fi
+		[[ ! -e $slice/$path ]] || refuse "$1" files "the tree has a $path already"
+		mkdir -p "$slice/$(dirname "$path")"
+		cp "$ROOT/$path" "$slice/$path"
+	done <"$1/files"
+}
+
+# One file a rule, since spatch does not tell which of several rules matched.
+split_rules()
+{
+	rm -rf "$work/rules"
+	mkdir "$work/rules"
+	awk -v dir="$work/rules" '
+	/^@/ && !header { header = 1; out = sprintf("%s/%02d", dir, ++n); print >out; next }
+	/^@@$/ { header = 0 }
+	out { print >out }' "$1"
+}
+
+# rule_name <rule>: its name, or its number where it has none.
+rule_name()
+{
+	local name
+
+	name=$(sed -n '1s/^@ *\([^ @]*\).*/\1/p' "$1")
+	echo "${name:-$(basename "$1")}"
+}
+
+apply_cocci()
+{
+	local step=$1 file=$2 rule before
+	local -a targets
+
+	mapfile -t targets < <(cocci_targets "$file")
+	[[ ${targets[*]} ]] || refuse "$step" "$file" "its first line names no files"
+	for rule in "${targets[@]}"; do
+		[[ -f $slice/$rule ]] || refuse "$step" "$file" "the tree has no $rule"
+	done
+	split_rules "$file"
+	for rule in "$work"/rules/*; do
+		[[ -e $rule ]] || refuse "$step" "$file" "it holds no rule"
+		before=$(cd "$slice" && cat "${targets[@]}" | sha256sum)
+		(cd "$slice" && spatch --very-quiet --sp-file "$rule" --in-place "${targets[@]}") \
+			>"$work/log" 2>&1 ||
+			refuse "$step" "$file" "rule $(rule_name "$rule"): $(grep -v '^$' "$work/log" | head -n 2 | xargs -d '\n')"
+		[[ $before != $(cd "$slice" && cat "${targets[@]}" | sha256sum) ]] ||
+			refuse "$step" "$file" "rule $(rule_name "$rule") matches nothing in ${targets[*]}"
+	done
+}
+
+apply_diff()
+{
+	git -C "$slice" apply --whitespace=nowarn "$2" 2>"$work/log" ||
+		refuse "$1" "$2" "$(head -n 1 "$work/log")"
+}
+
+# A step that is for no file of this base leaves no commit.
+apply_step()
+{
+	local step=$1 file
+
+	[[ -s $step/message ]] || refuse "$step" message "missing or empty"
+	copy_files "$step"
+	while read -r file; do
+		apply_cocci "$step" "$file"
+	done < <(edits "$step" "$base" cocci)
+	while read -r file; do
+		apply_diff "$step" "$file"
+	done < <(edits "$step" "$base" diff)
+	git -C "$slice" add -A -f
+	! git -C "$slice" diff --cached --quiet || return 0
+	git -C "$slice" commit -q -F "$step/message"
+}
+
+# The first paragraph of series/cover is the subject, the rest the text.  The
+# second From: is the one by which git am knows mail that holds no patch, and
+# passes over it: without it the letter would stop git am patches/<base>/*.patch.
+cover_letter()
+{
+	local subject count
+
+	subject=$(sed '/^$/q' "$ROOT/series/cover" | xargs)
+	count=$(git -C "$slice" rev-list --count base..series)
+	printf 'From %040d Mon Sep 17 00:00:00 2001\n' 0
+	printf 'From: %s <%s>\n' "$GIT_AUTHOR_NAME" "$GIT_AUTHOR_EMAIL"
+	printf 'From: Mail System Internal Data <git-am-skips-this@localhost>\n'
+	printf 'Date: %s\n' "$(git -C "$slice" log -1 --format=%aD base)"
+	printf 'Subject: [PATCH 0/%d] %s\n\n' "$count" "$subject"
+	sed '1,/^$/d' "$ROOT/series/cover"
+	printf '\nMade against: %s\n\n' "$version"
+	git -C "$slice" shortlog -w74,2,4 base..series
+	git -C "$slice" diff --stat=74 --summary base series
+}
+
+format_series()
+{
+	git -C "$slice" format-patch -q --zero-commit --no-signature -N --abbrev=12 \
+		--subject-prefix=PATCH -n -o "$work/out" base..series
+	cover_letter >"$work/out/0000-cover-letter.patch"
+	rm -rf "$outdir.old"
+	mkdir -p "$outdir"
+	mv "$outdir" "$outdir.old"
+	mv "$work/out" "$outdir"
+	rm -rf "$outdir.old"
+}
+
+main()
+{
+	local step
+
+	[[ $# == 5 ]] || usage
+	base=$1 tree=$2 revision=$3 version=$4 outdir=$5
+	require_base "$base"
+	command -v spatch >/dev/null || die "no spatch: install coccinelle"
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	slice=$work/slice
+	identity
+	make_slice
+	git -C "$slice" checkout -q -b series
+	while read -r step; do
+		apply_step "$step"
+	done < <(steps "$base")
+	format_series
+}
+
+main "$@"

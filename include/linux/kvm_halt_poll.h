@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef __KVM_HALT_POLL_H
+#define __KVM_HALT_POLL_H
+
+#include <linux/types.h>
+
+/**
+ * DOC: halt polling interval
+ *
+ * The *interval* is how long a vCPU polls at its next halt, in nanoseconds;
+ * 0 is no polling.  The *halt time* is what passes between the start of a halt
+ * and the moment the vCPU goes on, polling included.
+ *
+ * After each halt the first of these rules that applies sets the interval:
+ *
+ * 1. The maximum is 0: no polling.
+ * 2. The wakeup was not valid, i.e. did nothing for this vCPU: shrink.
+ * 3. The interval covered the halt time: keep the interval.
+ * 4. The halt took longer than the maximum, so no poll that is allowed could
+ *    have covered it: shrink.
+ * 5. A longer poll would have covered the halt: grow.
+ *
+ * Whichever rule applies, the interval never exceeds the maximum.  A halt whose
+ * poll was cut short says nothing about the interval and is not fed in.
+ *
+ * All of it is arithmetic on what the caller passes: no clock, no lock, no
+ * tracing, and nothing that userspace lacks.
+ */
+
+/**
+ * struct kvm_halt_poll_params - how the interval adapts
+ * @max_ns: ceiling of the interval; 0: no polling
+ * @grow: factor by which the interval grows; 0: it never grows
+ * @grow_start_ns: least interval to poll for; 0: an interval of 0 stays at 0
+ * @shrink: divisor by which the interval shrinks; 0: shrinking resets it to 0
+ *
+ * Any value of any member is valid.  Where @max_ns is below @grow_start_ns, the
+ * interval grows straight to @max_ns.
+ */
+struct kvm_halt_poll_params {
+	unsigned int max_ns;
+	unsigned int grow;
+	unsigned int grow_start_ns;
+	unsigned int shrink;
+};
+
+/* The ceiling goes last, so that no rule and no change of @p escapes it. */
+static inline unsigned int kvm_halt_poll_cap(u64 interval_ns,
+					     const struct kvm_halt_poll_params *p)
+{
+	return interval_ns < p->max_ns ? interval_ns : p->max_ns;
+}
+
+/* In 64 bits, since the product of two 32-bit values does not fit in 32. */
+static inline unsigned int kvm_halt_poll_grow(unsigned int interval_ns,
+					      const struct kvm_halt_poll_params *p)
+{
+	u64 grown_ns = (u64)interval_ns * p->grow;
+
+	if (!p->grow)
+		grown_ns = interval_ns;
+	else if (grown_ns < p->grow_start_ns)
+		grown_ns = p->grow_start_ns;
+
+	return kvm_halt_poll_cap(grown_ns, p);
+}
+
+/* Rounds down; what is too short to start with is too short to keep. */
+static inline unsigned int kvm_halt_poll_shrink(unsigned int interval_ns,
+						const struct kvm_halt_poll_params *p)
+{
+	unsigned int shrunk_ns = p->shrink ? interval_ns / p->shrink : 0;
+
+	if (shrunk_ns < p->grow_start_ns)
+		shrunk_ns = 0;
+
+	return kvm_halt_poll_cap(shrunk_ns, p);
+}
+
+static inline unsigned int kvm_halt_poll_next(unsigned int interval_ns,
+					      u64 halt_ns, bool valid_wakeup,
+					      const struct kvm_halt_poll_params *p)
+{
+	if (!p->max_ns)
+		return 0;
+
+	if (!valid_wakeup)
+		return kvm_halt_poll_shrink(interval_ns, p);
+
+	if (halt_ns <= interval_ns)
+		return kvm_halt_poll_cap(interval_ns, p);
+
+	if (halt_ns > p->max_ns)
+		return kvm_halt_poll_shrink(interval_ns, p);
+
+	return kvm_halt_poll_grow(interval_ns, p);
+}
+
+#endif /* __KVM_HALT_POLL_H */

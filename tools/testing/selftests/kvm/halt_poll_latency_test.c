@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Measure how late a halted vCPU wakes up for its timer, and what the host
+ * spends on polling for that timer.
+ *
+ * The guest arms its local APIC's TSC deadline, halts, and takes the TSC as
+ * the first thing in the interrupt handler.  The latency is that reading minus
+ * the deadline.  Every period gets a VM of its own, so that it does not inherit
+ * the polling interval of another, and a warm-up in which the interval settles.
+ * Latencies are kept in a log-linear histogram: percentiles are rounded up by
+ * at most 1/64, minimum and maximum are exact.  Polls come from the vCPU's
+ * stats, read before and after the measured halts.
+ *
+ * Time is printed, never judged.  What is asserted holds at any speed: every
+ * deadline gave exactly one interrupt, the guest's HLTs reached KVM, and the
+ * poll counters agree with each other and stand still if polling is off.
+ *
+ * What is in the figures, and what they cannot tell:
+ * - The latency is that of the whole path: the host's timer interrupt, the
+ *   poll or the wakeup of the vCPU's task, VM-Enter, delivery of the interrupt.
+ * - With lapic_timer_advance KVM fires ahead of the deadline, by as much as it
+ *   was late before, and spins away the rest at VM-Enter.  That hides most of
+ *   the latency, blocking's above all, which other wake events do have.  Turn
+ *   it off to compare polling with blocking; its state is printed.
+ * - An interrupt that is early all the same counts as latency 0, and as "early".
+ * - If arming takes longer than the period, the deadline is past before HLT and
+ *   nothing is waited for.  Such halts are counted as "late".
+ * - Under emulation, or in a VM, the figures are those of the emulator or of
+ *   two hypervisors together: compare runs with each other only.
+ */
+#include <ctype.h>
+#include <limits.h>
+#include <signal.h>
+#include <time.h>
+
+#include "apic.h"
+#include "kvm_util.h"
+#include "processor.h"
+#include "test_util.h"
+
+#define TIMER_VECTOR		0xec
+#define MAX_PERIODS		32
+#define MAX_PERIOD_US		1000000
+#define MAX_HALTS		100000000
+
+/* Values below 2^SUB_BITS are exact, each power of two above has 64 buckets. */
+#define SUB_BITS		6
+#define NR_BUCKETS		((65 - SUB_BITS) << SUB_BITS)
+
+/* A lost timer leaves the vCPU halted for ever: when to give up on it. */
+#define GUARD_S			60
+#define GUARD_US_PER_HALT	2000
+
+static struct latency {
+	u64 lost;		/* HLTs that ended without a timer interrupt */
+	u64 extra;		/* interrupts beyond one per deadline */
+	u64 late;		/* deadlines that were past before HLT */
+	u64 early;		/* interrupts ahead of their deadline */
+	u64 min, max;		/* in TSC cycles, as is the histogram */
+	u64 hist[NR_BUCKETS];
+} lat;
+
+/* When the first interrupt of this halt came; 0 if none did. */
+static u64 irq_tsc;
+
+static unsigned int bucket_of(u64 val)
+{
+	unsigned int msb = 63 - __builtin_clzll(val | 1);
+	unsigned int shift = msb > SUB_BITS ? msb - SUB_BITS : 0;
+
+	return (shift << SUB_BITS) + (val >> shift);
+}
+
+/* The greatest value that falls into the bucket. */
+static u64 bucket_top(unsigned int bucket)
+{
+	unsigned int octave = bucket >> SUB_BITS;
+	unsigned int shift = octave ? octave - 1 : 0;
+
+	return ((bucket - (shift << SUB_BITS) + 1ull) << shift) - 1;
+}
+
+static void timer_handler(struct ex_regs *regs)
+{
+	u64 now = rdtsc();
+
+	if (irq_tsc)
+		lat.extra++;
+	else
+		irq_tsc = now;
+	x2apic_write_reg(APIC_EOI, 0);
+}
+
+static void guest_record(u64 deadline)
+{
+	u64 cycles = irq_tsc - deadline;
+
+	if (!irq_tsc) {
+		lat.lost++;
+		return;
+	}
+
+	if (irq_tsc < deadline) {
+		lat.early++;
+		cycles = 0;
+	}
+
+	lat.hist[bucket_of(cycles)]++;
+	if (cycles < lat.min)
+		lat.min = cycles;
+	if (cycles > lat.max)
+		lat.max = cycles;
+}
+
+static void guest_halt(u64 nr_halts, u64 period)
+{
+	u64 deadline;
+
+	while (nr_halts--) {
+		irq_tsc = 0;
+		deadline = rdtsc() + period;
+		wrmsr(MSR_IA32_TSC_DEADLINE, deadline);
+		if (rdtsc() >= deadline)
+			lat.late++;
+
+		/* Interrupts are on for HLT alone, so none can slip past it. */
+		asm volatile("sti; hlt; cli" ::: "memory");
+		guest_record(deadline);
+	}
+}
+
+static void guest_code(u64 nr_warmup, u64 nr_halts, u64 period)
+{
+	x2apic_enable();
+	x2apic_write_reg(APIC_LVTT, APIC_LVT_TIMER_TSCDEADLINE | TIMER_VECTOR);
+
+	guest_halt(nr_warmup, period);
+	GUEST_SYNC(0);
+	guest_halt(nr_halts, period);
+	GUEST_DONE();
+}
+
+enum { HALT_POLL_NS, GROW, GROW_START, SHRINK, NR_PARAMS };
+
+/* KVM's module parameters; -1 is "absent" or "leave it alone". */
+static struct param {
+	const char *name;
+	s64 wanted;
+	s64 val;
+	char old[16];
+	int fd;			/* open as long as there is "old" to put back */
+} params[NR_PARAMS] = {
+	[HALT_POLL_NS]	= { "halt_poll_ns", -1, -1, "", -1 },
+	[GROW]		= { "halt_poll_ns_grow", -1, -1, "", -1 },
+	[GROW_START]	= { "halt_poll_ns_grow_start", -1, -1, "", -1 },
+	[SHRINK]	= { "halt_poll_ns_shrink", -1, -1, "", -1 },
+};
+
+static const char * const stat_names[] = {
+	"halt_exits", "halt_attempted_poll", "halt_successful_poll",
+	"halt_poll_success_ns", "halt_poll_fail_ns", "halt_wait_ns",
+};
+
+enum { EXITS, ATTEMPTED, SUCCESSFUL, SUCCESS_NS, FAIL_NS, WAIT_NS, NR_STATS };
+
+struct stats {
+	s64 val[NR_STATS];
+};
+
+static u32 periods_us[MAX_PERIODS] = { 5, 20, 50, 150, 1000 };
+static unsigned int nr_periods = 5;
+static u32 nr_halts = 1000, nr_warmup = 100;
+static s64 vm_max_ns = -1;
+static bool emulated;
+static int tsc_khz;
+static FILE *csv;
+
+#define usage_error(fmt, ...)						\
+do {									\
+	fprintf(stderr, fmt "; see -h\n", ##__VA_ARGS__);		\
+	exit(KSFT_FAIL);						\
+} while (0)
+
+static bool read_sysfs(const char *path, char *buf, int size)
+{
+	FILE *f = fopen(path, "r");
+	bool ok;
+
+	snprintf(buf, size, "absent");
+	if (!f)
+		return false;
+
+	ok = fgets(buf, size, f);
+	buf[strcspn(buf, "\n")] = '\0';
+	fclose(f);
+	return ok;
+}
+
+static void param_path(const char *name, char *path, int size)
+{
+	snprintf(path, size, "/sys/module/kvm/parameters/%s", name);
+}
+
+static void set_param(struct param *p)
+{
+	char path[96], val[16];
+	int len, ret;
+
+	param_path(p->name, path, sizeof(path));
+	__TEST_REQUIRE(read_sysfs(path, p->old, sizeof(p->old)),
+		       "No module parameter %s", p->name);
+
+	p->fd = open(path, O_WRONLY);
+	__TEST_REQUIRE(p->fd >= 0, "Cannot set %s: %s", p->name, strerror(errno));
+
+	len = snprintf(val, sizeof(val), "%ld", p->wanted);
+	ret = pwrite(p->fd, val, len, 0);
+	__TEST_REQUIRE(ret == len, "Cannot set %s to %s: %s", p->name, val,
+		       strerror(errno));
+}
+
+static void read_param(struct param *p)
+{
+	char path[96], buf[16];
+
+	param_path(p->name, path, sizeof(path));
+	if (read_sysfs(path, buf, sizeof(buf)))
+		p->val = strtoul(buf, NULL, 10);
+
+	TEST_ASSERT(p->wanted < 0 || p->val == p->wanted,
+		    "%s reads %s after %ld was written: does somebody else set it?",
+		    p->name, buf, p->wanted);
+}
+
+/* Also runs in signal handlers. */
+static void restore_params(void)
+{
+	struct param *p;
+
+	for (p = params; p < params + NR_PARAMS; p++) {
+		if (p->fd >= 0 && pwrite(p->fd, p->old, strlen(p->old), 0) < 0)
+			break;
+	}
+}
+
+static void fatal_signal(int sig)
+{
+	static const char msg[] = "Bail out! A timer interrupt seems lost\n";
+
+	restore_params();
+	if (sig == SIGALRM && write(STDOUT_FILENO, msg, sizeof(msg) - 1) < 0)
+		_exit(KSFT_FAIL);
+
+	/* The default action is back in place, and follows on return. */
+	raise(sig);
+}
+
+static void setup_params(void)
+{
+	static const int signals[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM,
+	};
+	struct sigaction sa = {
+		.sa_handler = fatal_signal,
+		.sa_flags = SA_RESETHAND,
+	};
+	int i;
+
+	atexit(restore_params);
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &sa, NULL);
+
+	for (i = 0; i < NR_PARAMS; i++) {
+		if (params[i].wanted >= 0)
+			set_param(&params[i]);
+	}
+	for (i = 0; i < NR_PARAMS; i++) {
+		read_param(&params[i]);
+		ksft_print_msg("%s: %ld%s\n", params[i].name, params[i].val,
+			       params[i].wanted < 0 ? "" : " (set by this test)");
+	}
+}
+
+static s64 max_ns(void)
+{
+	return vm_max_ns < 0 ? params[HALT_POLL_NS].val : vm_max_ns;
+}
+
+static void print_host(void)
+{
+	char buf[64], sig[13] = "";
+	u32 eax, ebx, ecx, edx;
+
+	cpuid(1, &eax, &ebx, &ecx, &edx);
+	if (ecx & BIT(31)) {
+		cpuid(0x40000000, &eax, (u32 *)sig, (u32 *)(sig + 4), (u32 *)(sig + 8));
+		emulated = !strcmp(sig, "TCGTCGTCGTCG");
+		ksft_print_msg("host: %s \"%s\": compare figures with each other only\n",
+			       emulated ? "emulated," : "VM under", sig);
+	} else {
+		ksft_print_msg("host: no hypervisor\n");
+	}
+
+	read_sysfs("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		   buf, sizeof(buf));
+	ksft_print_msg("clocksource: %s\n", buf);
+
+	/* 6.1 had the number of ns, -1 for adaptive, in place of a bool. */
+	if (!read_sysfs("/sys/module/kvm/parameters/lapic_timer_advance", buf, sizeof(buf)))
+		read_sysfs("/sys/module/kvm/parameters/lapic_timer_advance_ns", buf, sizeof(buf));
+	ksft_print_msg("lapic_timer_advance: %s\n", buf);
+	ksft_print_msg("TSC: %d kHz\n", tsc_khz);
+	ksft_print_msg("these VMs may poll for: %ld ns\n", max_ns());
+}
+
+/* The library's own reader aborts if it does not know the stat: return -1. */
+static s64 read_stat(int fd, const char *name)
+{
+	union {
+		struct kvm_stats_desc desc;
+		char space[sizeof(struct kvm_stats_desc) + 256];
+	} u;
+	struct kvm_stats_header header;
+	ssize_t size;
+	s64 val;
+	int i;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		return -1;
+
+	size = sizeof(u.desc) + header.name_size;
+	if (size > sizeof(u))
+		return -1;
+
+	for (i = 0; i < header.num_desc; i++) {
+		if (pread(fd, &u, size, header.desc_offset + i * size) != size)
+			return -1;
+		if (!strncmp(u.desc.name, name, header.name_size))
+			break;
+	}
+	if (i == header.num_desc)
+		return -1;
+
+	size = pread(fd, &val, sizeof(val), header.data_offset + u.desc.offset);
+	return size == sizeof(val) ? val : -1;
+}
+
+static void read_stats(struct kvm_vcpu *vcpu, struct stats *s)
+{
+	int fd = vcpu_get_stats_fd(vcpu);
+	int i;
+
+	for (i = 0; i < NR_STATS; i++)
+		s->val[i] = read_stat(fd, stat_names[i]);
+	close(fd);
+}
+
+/* Everything that the periods need: a plan once printed cannot be skipped. */
+static void probe_kvm(void)
+{
+	struct kvm_vcpu *vcpu;
+	struct timespec res;
+	struct stats stats;
+	struct kvm_vm *vm;
+	int i;
+
+	TEST_REQUIRE(kvm_has_cap(KVM_CAP_TSC_DEADLINE_TIMER));
+	TEST_REQUIRE(kvm_has_cap(KVM_CAP_GET_TSC_KHZ));
+	TEST_REQUIRE(kvm_has_cap(KVM_CAP_BINARY_STATS_FD));
+	if (vm_max_ns >= 0)
+		TEST_REQUIRE(kvm_has_cap(KVM_CAP_HALT_POLL));
+
+	__TEST_REQUIRE(!clock_getres(CLOCK_MONOTONIC, &res) && !res.tv_sec && res.tv_nsec == 1,
+		       "No high-resolution timers, wakeups would wait for the tick; has the clocksource settled?");
+
+	vm = vm_create_with_one_vcpu(&vcpu, guest_code);
+	tsc_khz = __vcpu_ioctl(vcpu, KVM_GET_TSC_KHZ, NULL);
+	read_stats(vcpu, &stats);
+	kvm_vm_free(vm);
+
+	__TEST_REQUIRE(tsc_khz > 0, "The TSC's frequency is not known");
+	for (i = 0; i < NR_STATS; i++)
+		__TEST_REQUIRE(stats.val[i] >= 0, "No vCPU stat %s", stat_names[i]);
+}
+
+/* Run the guest to its next ucall, with a clean slate for what it measures. */
+static void run_phase(struct kvm_vcpu *vcpu, u32 period_us, u32 halts, u64 wanted)
+{
+	struct ucall uc;
+	u64 cmd;
+
+	memset(&lat, 0, sizeof(lat));
+	lat.min = ULLONG_MAX;
+	sync_global_to_guest(vcpu->vm, lat);
+
+	alarm(GUARD_S + (u64)halts * (period_us + GUARD_US_PER_HALT) / 1000000);
+	vcpu_run(vcpu);
+	alarm(0);
+
+	cmd = get_ucall(vcpu, &uc);
+	if (cmd == UCALL_ABORT)
+		REPORT_GUEST_ASSERT(uc);
+
+	/* A stale EACCES would turn a failed assert into a skip. */
+	errno = 0;
+	TEST_ASSERT(cmd == wanted, "%u us: wanted ucall %lu, got %lu, exit reason %u (%s)",
+		    period_us, wanted, cmd, vcpu->run->exit_reason,
+		    exit_reason_str(vcpu->run->exit_reason));
+
+	sync_global_from_guest(vcpu->vm, lat);
+	TEST_ASSERT(!lat.lost, "%u us: %lu of %u HLTs ended without the timer's interrupt",
+		    period_us, lat.lost, halts);
+	/*
+	 * Tolerated under emulation: QEMU's SVM now and then delivers twice what
+	 * KVM injected once, as KVM's stat irq_injections shows.
+	 */
+	TEST_ASSERT(!lat.extra || emulated, "%u us: %u timers armed, %lu interrupts too many",
+		    period_us, halts, lat.extra);
+}
+
+static void check_stats(u32 period_us, const struct stats *d)
+{
+	s64 attempted = d->val[ATTEMPTED], successful = d->val[SUCCESSFUL];
+	s64 waited = nr_halts - lat.late;
+
+	/*
+	 * A deadline may pass between the guest's last look at the TSC and HLT,
+	 * which a CPU with Idle HLT does not leave the guest for: settle for half.
+	 */
+	TEST_ASSERT(d->val[EXITS] >= waited / 2,
+		    "%u us: %ld HLTs ahead of their deadline, %ld exits: KVM does not intercept HLT, or the period is too short (-p)",
+		    period_us, waited, d->val[EXITS]);
+	TEST_ASSERT(attempted >= successful, "%u us: %ld polls attempted, but %ld successful",
+		    period_us, attempted, successful);
+	TEST_ASSERT(max_ns() || (!attempted && !successful),
+		    "%u us: %ld polls attempted, %ld successful, wanted none: polling is off",
+		    period_us, attempted, successful);
+}
+
+static u64 to_ns(u64 cycles)
+{
+	return cycles * 1000000 / tsc_khz;
+}
+
+/* The latency that so many thousandths of the halts did not exceed, in ns. */
+static u64 percentile_ns(u64 permille)
+{
+	u64 rank = (nr_halts * permille + 999) / 1000;
+	unsigned int i;
+	u64 seen = 0;
+
+	for (i = 0; i < NR_BUCKETS; i++) {
+		seen += lat.hist[i];
+		if (seen >= rank)
+			return to_ns(min(bucket_top(i), lat.max));
+	}
+	TEST_FAIL("The histogram holds %lu of %u halts", seen, nr_halts);
+}
+
+static void report(u32 period_us, const struct stats *d)
+{
+	u64 p50 = percentile_ns(500), p90 = percentile_ns(900);
+	u64 p99 = percentile_ns(990), p999 = percentile_ns(999);
+	double poll_ns = (double)(d->val[SUCCESS_NS] + d->val[FAIL_NS]) / nr_halts;
+	double hits = 100.0 * d->val[SUCCESSFUL] / nr_halts;
+	int i;
+
+	ksft_print_msg("%u us: %u halts, min %lu p50 %lu p90 %lu p99 %lu p99.9 %lu max %lu ns\n",
+		       period_us, nr_halts, to_ns(lat.min), p50, p90, p99, p999,
+		       to_ns(lat.max));
+	ksft_print_msg("%u us: poll hits %.1f %%, polled %.1f ns per halt\n", period_us, hits,
+		       poll_ns);
+	ksft_print_msg("%u us: late %lu, early %lu, extra %lu", period_us, lat.late,
+		       lat.early, lat.extra);
+	for (i = 0; i < NR_STATS; i++)
+		printf(", %s %ld", stat_names[i], d->val[i]);
+	printf("\n");
+
+	if (!csv)
+		return;
+
+	fprintf(csv, "%u,%u,%lu,%lu,%lu,%lu,%lu,%lu,%.2f,%.1f,%lu,%lu,%lu", period_us, nr_halts,
+		to_ns(lat.min), p50, p90, p99, p999, to_ns(lat.max), hits, poll_ns,
+		lat.late, lat.early, lat.extra);
+	for (i = 0; i < NR_STATS; i++)
+		fprintf(csv, ",%ld", d->val[i]);
+	fprintf(csv, ",%ld,%ld,%ld,%ld\n", max_ns(), params[GROW].val,
+		params[GROW_START].val, params[SHRINK].val);
+}
+
+static void open_csv(const char *path)
+{
+	int i;
+
+	csv = fopen(path, "w");
+	if (!csv)
+		usage_error("-o: cannot write %s: %s", path, strerror(errno));
+
+	fputs("period_us,halts,min_ns,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,", csv);
+	fputs("hits_pct,poll_ns_per_halt,late,early,extra", csv);
+	for (i = 0; i < NR_STATS; i++)
+		fprintf(csv, ",%s", stat_names[i]);
+	fputs(",poll_max_ns,grow,grow_start_ns,shrink\n", csv);
+}
+
+static void run_period(u32 period_us)
+{
+	u64 period = (u64)period_us * tsc_khz / 1000;
+	struct stats start, d;
+	struct kvm_vcpu *vcpu;
+	struct kvm_vm *vm;
+	int i;
+
+	vm = vm_create_with_one_vcpu(&vcpu, guest_code);
+	if (vm_max_ns >= 0)
+		vm_enable_cap(vm, KVM_CAP_HALT_POLL, vm_max_ns);
+	vcpu_set_cpuid_feature(vcpu, X86_FEATURE_TSC_DEADLINE_TIMER);
+	vm_install_exception_handler(vm, TIMER_VECTOR, timer_handler);
+	vcpu_args_set(vcpu, 3, (u64)nr_warmup, (u64)nr_halts, period);
+
+	run_phase(vcpu, period_us, nr_warmup, UCALL_SYNC);
+	read_stats(vcpu, &start);
+	run_phase(vcpu, period_us, nr_halts, UCALL_DONE);
+	read_stats(vcpu, &d);
+	for (i = 0; i < NR_STATS; i++)
+		d.val[i] -= start.val[i];
+	kvm_vm_free(vm);
+
+	report(period_us, &d);
+	check_stats(period_us, &d);
+	ksft_test_result_pass("%u us\n", period_us);
+}
+
+static u32 parse_u32(char opt, const char *str, u32 min, u32 max)
+{
+	unsigned long val;
+	char *end;
+
+	errno = 0;
+	val = strtoul(str, &end, 10);
+	if (!isdigit(*str) || *end || errno || val < min || val > max)
+		usage_error("-%c: wanted a number from %u to %u, got '%s'", opt, min, max, str);
+	return val;
+}
+
+static void parse_periods(char *list)
+{
+	char *item;
+
+	for (nr_periods = 0; (item = strsep(&list, ",")); nr_periods++) {
+		if (nr_periods == MAX_PERIODS)
+			usage_error("-p: more than %u periods", MAX_PERIODS);
+		periods_us[nr_periods] = parse_u32('p', item, 1, MAX_PERIOD_US);
+	}
+}
+
+static void help(const char *name)
+{
+	printf("usage: %s [-h] [-p us,...] [-n halts] [-u halts] [-m ns]\n", name);
+	printf("\t[-g factor] [-G ns] [-s divisor] [-o file]\n\n");
+	printf("-p: Periods of the timer, in us (default: 5,20,50,150,1000).\n");
+	printf("-n: Measured halts per period (default: %u).\n", nr_halts);
+	printf("-u: Halts before that, to let the interval settle (default: %u).\n", nr_warmup);
+	printf("-m: Most that this test's VMs may poll, in ns, 0 for no polling\n");
+	printf("    (KVM_CAP_HALT_POLL; default: as the module says).\n");
+	printf("-g, -G, -s: Set halt_poll_ns_grow, _grow_start (in ns) and _shrink for the\n");
+	printf("    time of the test, for all VMs of the host (default: leave them alone).\n");
+	printf("-o: Write the results to this file as well, as CSV.\n");
+}
+
+static void parse_options(int argc, char *argv[])
+{
+	const char *csv_path = NULL;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "hp:n:u:m:g:G:s:o:")) != -1) {
+		switch (opt) {
+		case 'p':
+			parse_periods(optarg);
+			break;
+		case 'n':
+			nr_halts = parse_u32(opt, optarg, 1, MAX_HALTS);
+			break;
+		case 'u':
+			nr_warmup = parse_u32(opt, optarg, 0, MAX_HALTS);
+			break;
+		case 'm':
+			vm_max_ns = parse_u32(opt, optarg, 0, UINT_MAX);
+			break;
+		case 'g':
+			params[GROW].wanted = parse_u32(opt, optarg, 0, UINT_MAX);
+			break;
+		case 'G':
+			params[GROW_START].wanted = parse_u32(opt, optarg, 0, UINT_MAX);
+			break;
+		case 's':
+			params[SHRINK].wanted = parse_u32(opt, optarg, 0, UINT_MAX);
+			break;
+		case 'o':
+			csv_path = optarg;
+			break;
+		case 'h':
+			help(argv[0]);
+			exit(KSFT_PASS);
+		default:
+			exit(KSFT_FAIL);
+		}
+	}
+
+	if (optind < argc)
+		usage_error("wanted options only, got '%s'", argv[optind]);
+	if (csv_path)
+		open_csv(csv_path);
+}
+
+int main(int argc, char *argv[])
+{
+	int i;
+
+	parse_options(argc, argv);
+
+	ksft_print_header();
+	probe_kvm();
+	setup_params();
+	print_host();
+
+	ksft_set_plan(nr_periods);
+	for (i = 0; i < nr_periods; i++)
+		run_period(periods_us[i]);
+
+	TEST_ASSERT(!csv || !(ferror(csv) | fclose(csv)), "The CSV file could not be written");
+	ksft_finished();
+}
