@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
+#
 # A project and kernel trees so small that a series takes no time; sourced.
 # Everything lies in $work, which goes away at exit.
 
