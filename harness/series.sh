@@ -97,45 +97,43 @@ copy_files()
 	done <"$1/files"
 }
 
-# One file a rule, since spatch does not tell which of several rules matched.
-split_rules()
+# rule_names <file.cocci>
+rule_names()
 {
-	rm -rf "$work/rules"
-	mkdir "$work/rules"
-	awk -v dir="$work/rules" '
-	/^@/ && !header { header = 1; out = sprintf("%s/%02d", dir, ++n); print >out; next }
-	/^@@$/ { header = 0 }
-	out { print >out }' "$1"
+	sed -n 's/^@ *\([A-Za-z_][A-Za-z0-9_]*\).*@$/\1/p' "$1"
 }
 
-# rule_name <rule>: its name, or its number where it has none.
-rule_name()
+# with_witnesses <file.cocci>: spatch does not tell which of the rules matched,
+# so behind each a script says so.
+with_witnesses()
 {
 	local name
 
-	name=$(sed -n '1s/^@ *\([^ @]*\).*/\1/p' "$1")
-	echo "${name:-$(basename "$1")}"
+	cat "$1"
+	for name in $(rule_names "$1"); do
+		printf '\n@ script:python depends on %s @\n@@\nprint("matched: %s")\n' "$name" "$name"
+	done
 }
 
 apply_cocci()
 {
-	local step=$1 file=$2 rule before
+	local step=$1 file=$2 target name log=$work/log
 	local -a targets
 
 	mapfile -t targets < <(cocci_targets "$file")
 	[[ ${targets[*]} ]] || refuse "$step" "$file" "its first line names no files"
-	for rule in "${targets[@]}"; do
-		[[ -f $slice/$rule ]] || refuse "$step" "$file" "the tree has no $rule"
+	for target in "${targets[@]}"; do
+		[[ -f $slice/$target ]] || refuse "$step" "$file" "the tree has no $target"
 	done
-	split_rules "$file"
-	for rule in "$work"/rules/*; do
-		[[ -e $rule ]] || refuse "$step" "$file" "it holds no rule"
-		before=$(cd "$slice" && cat "${targets[@]}" | sha256sum)
-		(cd "$slice" && spatch --very-quiet --sp-file "$rule" --in-place "${targets[@]}") \
-			>"$work/log" 2>&1 ||
-			refuse "$step" "$file" "rule $(rule_name "$rule"): $(grep -v '^$' "$work/log" | head -n 2 | xargs -d '\n')"
-		[[ $before != $(cd "$slice" && cat "${targets[@]}" | sha256sum) ]] ||
-			refuse "$step" "$file" "rule $(rule_name "$rule") matches nothing in ${targets[*]}"
+	[[ $(rule_names "$file" | wc -l) == $(grep -c '^@@$' "$file") ]] ||
+		refuse "$step" "$file" "a rule has no name"
+	with_witnesses "$file" >"$work/rules.cocci"
+	(cd "$slice" && spatch --very-quiet --sp-file "$work/rules.cocci" --in-place "${targets[@]}") \
+		>"$log" 2>&1 ||
+		refuse "$step" "$file" "spatch: $(grep -v -e '^$' -e '^warning:' "$log" | head -n 2 | xargs -d '\n')"
+	for name in $(rule_names "$file"); do
+		grep -qxF "matched: $name" "$log" ||
+			refuse "$step" "$file" "rule $name matches nothing in ${targets[*]}"
 	done
 }
 

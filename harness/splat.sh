@@ -19,6 +19,7 @@ readonly SPLATS=(
 	'^Internal error: '
 	'^Unable to handle kernel '
 	'^general protection fault'
+	': [0-9a-f]{4,16} \[#[0-9]+\]'
 	'^PANIC: '
 	'^Kernel panic - '
 	'^Call [Tt]race:'
