@@ -52,7 +52,7 @@ judge()
 	printf '%s\n' "$2" >"$tmp/log"
 	"$here/../judge.sh" "$tree" "$tmp/log" >"$tmp/out" || status=$?
 	diff <(printf '%s\n' "$1") "$tmp/out" || return 99
-	return $status
+	return "$status"
 }
 
 main()

@@ -11,6 +11,8 @@
 #include <linux/kvm_halt_poll.h>
 #include <linux/limits.h>
 
+#include "halt_poll_reference.h"
+
 /* Values that no case below cares about are these, the common defaults. */
 #define DEFAULTS			\
 	.max_ns = 200000,		\
@@ -220,7 +222,7 @@ static void halt_poll_next_test(struct kunit *test)
 					   !c->invalid_wakeup, &c->params));
 }
 
-#define MAX_STEPS 8
+#define MAX_STEPS 20
 
 /* The same halt again and again, and the interval after each, up to the last. */
 struct sequence_case {
@@ -233,46 +235,114 @@ struct sequence_case {
 };
 
 static const struct sequence_case sequence_cases[] = {
+	/* Growth, by halts of exactly the maximum. */
 	{
-		.name = "growth to 200000, and no further",
+		.name = "growth to 10000",
+		.params = { .max_ns = 10000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = 10000, .steps = 2,
+		.expected_ns = { 10000, 10000 },
+	}, {
+		.name = "growth to 50000",
+		.params = { .max_ns = 50000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = 50000, .steps = 5,
+		.expected_ns = { 10000, 20000, 40000, 50000, 50000 },
+	}, {
+		.name = "growth to 80000",
+		.params = { .max_ns = 80000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = 80000, .steps = 5,
+		.expected_ns = { 10000, 20000, 40000, 80000, 80000 },
+	}, {
+		.name = "growth to 200000",
 		.params = { DEFAULTS },
 		.interval_ns = 0, .halt_ns = 200000, .steps = 7,
 		.expected_ns = { 10000, 20000, 40000, 80000, 160000, 200000, 200000 },
+	}, {
+		.name = "growth to 400000",
+		.params = { .max_ns = 400000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = 400000, .steps = 8,
+		.expected_ns = { 10000, 20000, 40000, 80000, 160000, 320000, 400000, 400000 },
+	}, {
+		.name = "growth to 500000",
+		.params = { .max_ns = 500000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = 500000, .steps = 8,
+		.expected_ns = { 10000, 20000, 40000, 80000, 160000, 320000, 500000, 500000 },
+	}, {
+		.name = "growth to 4294967295",
+		.params = { .max_ns = UINT_MAX, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = UINT_MAX, .steps = 20,
+		.expected_ns = {
+			10000, 20000, 40000, 80000, 160000, 320000, 640000,
+			1280000, 2560000, 5120000, 10240000, 20480000, 40960000,
+			81920000, 163840000, 327680000, 655360000, 1310720000,
+			2621440000U, UINT_MAX,
+		},
 	}, {
 		.name = "growth until the halt is covered",
 		.params = { DEFAULTS },
 		.interval_ns = 0, .halt_ns = 30000, .steps = 5,
 		.expected_ns = { 10000, 20000, 40000, 40000, 40000 },
 	}, {
+		.name = "growth by a factor of 10",
+		.params = { .max_ns = 2400000, .grow = 10, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 0, .halt_ns = 2400000, .steps = 5,
+		.expected_ns = { 10000, 100000, 1000000, 2400000, 2400000 },
+	},
+
+	/* Decay from the maximum, by halts that are longer. */
+	{
+		.name = "decay from 10000",
+		.params = { .max_ns = 10000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 10000, .halt_ns = 10001, .steps = 2,
+		.expected_ns = { 0, 0 },
+	}, {
+		.name = "decay from 50000",
+		.params = { .max_ns = 50000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 50000, .halt_ns = 50001, .steps = 4,
+		.expected_ns = { 25000, 12500, 0, 0 },
+	}, {
+		.name = "decay from 80000",
+		.params = { .max_ns = 80000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 80000, .halt_ns = 80001, .steps = 5,
+		.expected_ns = { 40000, 20000, 10000, 0, 0 },
+	}, {
 		.name = "decay from 200000",
 		.params = { DEFAULTS },
 		.interval_ns = 200000, .halt_ns = 1000000, .steps = 6,
 		.expected_ns = { 100000, 50000, 25000, 12500, 0, 0 },
+	}, {
+		.name = "decay from 400000",
+		.params = { .max_ns = 400000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 400000, .halt_ns = 1000000, .steps = 7,
+		.expected_ns = { 200000, 100000, 50000, 25000, 12500, 0, 0 },
 	}, {
 		.name = "decay from 500000",
 		.params = { .max_ns = 500000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
 		.interval_ns = 500000, .halt_ns = 1000000, .steps = 7,
 		.expected_ns = { 250000, 125000, 62500, 31250, 15625, 0, 0 },
 	}, {
-		.name = "decay from 50000",
-		.params = { .max_ns = 50000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
-		.interval_ns = 50000, .halt_ns = 1000000, .steps = 4,
-		.expected_ns = { 25000, 12500, 0, 0 },
-	}, {
-		.name = "decay from 80000",
-		.params = { .max_ns = 80000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
-		.interval_ns = 80000, .halt_ns = 1000000, .steps = 5,
-		.expected_ns = { 40000, 20000, 10000, 0, 0 },
+		.name = "decay from 4294967295",
+		.params = { .max_ns = UINT_MAX, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = UINT_MAX, .halt_ns = 1ULL + UINT_MAX, .steps = 20,
+		.expected_ns = {
+			2147483647, 1073741823, 536870911, 268435455, 134217727,
+			67108863, 33554431, 16777215, 8388607, 4194303, 2097151,
+			1048575, 524287, 262143, 131071, 65535, 32767, 16383, 0, 0,
+		},
 	}, {
 		.name = "decay at once with shrink 0",
 		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 10000, .shrink = 0 },
 		.interval_ns = 200000, .halt_ns = 1000000, .steps = 2,
 		.expected_ns = { 0, 0 },
 	}, {
-		.name = "the largest maximum is reached, from half of it",
-		.params = { .max_ns = UINT_MAX, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
-		.interval_ns = 1310720000, .halt_ns = UINT_MAX, .steps = 3,
-		.expected_ns = { 2621440000U, UINT_MAX, UINT_MAX },
+		.name = "decay by a divisor of 4",
+		.params = { .max_ns = 800000, .grow = 2, .grow_start_ns = 10000, .shrink = 4 },
+		.interval_ns = 800000, .halt_ns = 1000000, .steps = 5,
+		.expected_ns = { 200000, 50000, 12500, 0, 0 },
+	}, {
+		.name = "no decay with shrink 1",
+		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 10000, .shrink = 1 },
+		.interval_ns = 200000, .halt_ns = 1000000, .steps = 2,
+		.expected_ns = { 200000, 200000 },
 	},
 };
 
@@ -297,26 +367,150 @@ static void halt_poll_sequence_test(struct kunit *test)
 	}
 }
 
+/* What an administrator does to a vCPU whose halts go on all the while. */
+struct story_step {
+	struct kvm_halt_poll_params params;
+	u64 halt_ns;
+	unsigned int expected_ns;
+};
+
+static void tell_story(struct kunit *test, const struct story_step *steps,
+		       unsigned int nr_steps)
+{
+	unsigned int interval_ns = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr_steps; i++) {
+		interval_ns = kvm_halt_poll_next(interval_ns, steps[i].halt_ns,
+						 true, &steps[i].params);
+		KUNIT_EXPECT_EQ_MSG(test, steps[i].expected_ns, interval_ns,
+				    "at step %u", i);
+	}
+}
+
+static void halt_poll_max_moves_test(struct kunit *test)
+{
+	static const struct story_step steps[] = {
+		{ { 200000, 2, 10000, 2 }, 150000, 10000 },
+		{ { 200000, 2, 10000, 2 }, 150000, 20000 },
+		{ { 200000, 2, 10000, 2 }, 150000, 40000 },
+		{ { 200000, 2, 10000, 2 }, 150000, 80000 },
+		/* Lowered below the interval: covered halts and long ones. */
+		{ { 50000, 2, 10000, 2 }, 60000, 50000 },
+		{ { 50000, 2, 10000, 2 }, 150000, 25000 },
+		/* Raised again: the halts are worth polling for once more. */
+		{ { 200000, 2, 10000, 2 }, 150000, 50000 },
+		{ { 200000, 2, 10000, 2 }, 150000, 100000 },
+		{ { 200000, 2, 10000, 2 }, 150000, 200000 },
+		/* Lowered by less than the shrinking takes off. */
+		{ { 120000, 2, 10000, 2 }, 250000, 100000 },
+		/* Lowered below the start value. */
+		{ { 5000, 2, 10000, 2 }, 90000, 5000 },
+		{ { 5000, 2, 10000, 2 }, 90000, 0 },
+		{ { 5000, 2, 10000, 2 }, 4000, 5000 },
+		/* Off, and on again. */
+		{ { 0, 2, 10000, 2 }, 4000, 0 },
+		{ { 0, 2, 10000, 2 }, 4000, 0 },
+		{ { 200000, 2, 10000, 2 }, 4000, 10000 },
+	};
+
+	tell_story(test, steps, ARRAY_SIZE(steps));
+}
+
+static void halt_poll_params_change_test(struct kunit *test)
+{
+	static const struct story_step steps[] = {
+		{ { 200000, 2, 10000, 2 }, 150000, 10000 },
+		/* The factor. */
+		{ { 200000, 5, 10000, 2 }, 150000, 50000 },
+		{ { 200000, 0, 10000, 2 }, 150000, 50000 },
+		{ { 200000, 1, 10000, 2 }, 150000, 50000 },
+		/* The start value: above the interval, then below. */
+		{ { 200000, 1, 60000, 2 }, 150000, 60000 },
+		{ { 200000, 1, 10000, 2 }, 150000, 60000 },
+		/* The divisor, and a start value that the quotient misses. */
+		{ { 200000, 2, 10000, 1 }, 250000, 60000 },
+		{ { 200000, 2, 10000, 4 }, 250000, 15000 },
+		{ { 200000, 2, 15000, 1 }, 250000, 15000 },
+		{ { 200000, 2, 15001, 1 }, 250000, 0 },
+		/* Start value 0: whoever polls may go on, nobody starts. */
+		{ { 200000, 2, 0, 2 }, 150000, 0 },
+		{ { 200000, 2, 7, 2 }, 150000, 7 },
+		{ { 200000, 2, 0, 2 }, 150000, 14 },
+		{ { 200000, 2, 0, 2 }, 250000, 7 },
+		{ { 200000, 2, 0, 2 }, 250000, 3 },
+		{ { 200000, 2, 0, 2 }, 250000, 1 },
+		{ { 200000, 2, 0, 2 }, 250000, 0 },
+	};
+
+	tell_story(test, steps, ARRAY_SIZE(steps));
+}
+
+/* One value for all: as long as the halts fit, the interval does not move. */
+static void halt_poll_fixed_window_test(struct kunit *test)
+{
+	static const struct story_step steps[] = {
+		{ { 50000, 2, 50000, 0 }, 60000, 0 },
+		{ { 50000, 2, 50000, 0 }, 50000, 50000 },
+		{ { 50000, 2, 50000, 0 }, 1, 50000 },
+		{ { 50000, 2, 50000, 0 }, 50000, 50000 },
+		{ { 50000, 2, 50000, 0 }, 50001, 0 },
+	};
+
+	tell_story(test, steps, ARRAY_SIZE(steps));
+}
+
 /* Where rules meet, where products pass 32 bits, and what people really set. */
 static const unsigned int values[] = {
 	0, 1, 2, 9999, 10000, 65536, 200000, 200001, 429497, 1U + INT_MAX,
 	UINT_MAX - 1, UINT_MAX,
 };
 
+#define NR_VALUES ARRAY_SIZE(values)
+
+/* The same numbers on every run, so that a failure can be seen again. */
+static u64 next_random(u64 *state)
+{
+	/* Knuth's constants for a linear generator; the high bits are good. */
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *state >> 32;
+}
+
+/* Of random magnitude: plain numbers would nearly all have 31 or 32 bits. */
+static unsigned int random_value(u64 *state)
+{
+	unsigned int value = next_random(state);
+
+	return value >> next_random(state) % 32;
+}
+
 typedef void (*params_check)(struct kunit *test,
 			     const struct kvm_halt_poll_params *p);
 
+#define NR_RANDOM 5000
+
 static void for_all_params(struct kunit *test, params_check check)
 {
-	const unsigned int n = ARRAY_SIZE(values);
+	u64 state = 1;
 	unsigned int i;
 
-	for (i = 0; i < n * n * n * n; i++) {
+	for (i = 0; i < NR_VALUES * NR_VALUES * NR_VALUES * NR_VALUES; i++) {
 		struct kvm_halt_poll_params p = {
-			.max_ns = values[i % n],
-			.grow = values[i / n % n],
-			.grow_start_ns = values[i / n / n % n],
-			.shrink = values[i / n / n / n],
+			.max_ns = values[i % NR_VALUES],
+			.grow = values[i / NR_VALUES % NR_VALUES],
+			.grow_start_ns = values[i / NR_VALUES / NR_VALUES % NR_VALUES],
+			.shrink = values[i / NR_VALUES / NR_VALUES / NR_VALUES],
+		};
+
+		check(test, &p);
+	}
+
+	for (i = 0; i < NR_RANDOM; i++) {
+		struct kvm_halt_poll_params p = {
+			.max_ns = random_value(&state),
+			.grow = random_value(&state),
+			.grow_start_ns = random_value(&state),
+			.shrink = random_value(&state),
 		};
 
 		check(test, &p);
@@ -334,23 +528,94 @@ static void assert_for(struct kunit *test, bool holds,
 			      interval_ns, (unsigned long long)halt_ns);
 }
 
-static void check_never_above_max(struct kunit *test,
-				  const struct kvm_halt_poll_params *p)
+typedef bool (*step_check)(unsigned int interval_ns, u64 halt_ns,
+			   unsigned int next_ns,
+			   const struct kvm_halt_poll_params *p);
+
+/* All intervals and halts, with valid wakeups and without. */
+static void for_all_steps(struct kunit *test, step_check check,
+			  const struct kvm_halt_poll_params *p)
 {
 	unsigned int i, next_ns;
 
-	for (i = 0; i < ARRAY_SIZE(values) * ARRAY_SIZE(values) * 2; i++) {
-		unsigned int interval_ns = values[i / 2 % ARRAY_SIZE(values)];
-		u64 halt_ns = values[i / 2 / ARRAY_SIZE(values)];
+	for (i = 0; i < NR_VALUES * NR_VALUES * 2; i++) {
+		unsigned int interval_ns = values[i / 2 % NR_VALUES];
+		u64 halt_ns = values[i / 2 / NR_VALUES];
 
 		next_ns = kvm_halt_poll_next(interval_ns, halt_ns, i % 2, p);
-		assert_for(test, next_ns <= p->max_ns, p, interval_ns, halt_ns);
+		assert_for(test, check(interval_ns, halt_ns, next_ns, p), p,
+			   interval_ns, halt_ns);
 	}
+}
+
+static bool never_above_max(unsigned int interval_ns, u64 halt_ns,
+			    unsigned int next_ns,
+			    const struct kvm_halt_poll_params *p)
+{
+	return next_ns <= p->max_ns;
+}
+
+static void check_never_above_max(struct kunit *test,
+				  const struct kvm_halt_poll_params *p)
+{
+	for_all_steps(test, never_above_max, p);
 }
 
 static void halt_poll_never_above_max_test(struct kunit *test)
 {
 	for_all_params(test, check_never_above_max);
+}
+
+/* An interval moves to 0 or to what is worth polling for, if max allows. */
+static bool never_too_short(unsigned int interval_ns, u64 halt_ns,
+			    unsigned int next_ns,
+			    const struct kvm_halt_poll_params *p)
+{
+	return next_ns == interval_ns || next_ns == 0 ||
+	       next_ns == p->max_ns || next_ns >= p->grow_start_ns;
+}
+
+static void check_never_too_short(struct kunit *test,
+				  const struct kvm_halt_poll_params *p)
+{
+	for_all_steps(test, never_too_short, p);
+}
+
+static void halt_poll_never_too_short_test(struct kunit *test)
+{
+	for_all_params(test, check_never_too_short);
+}
+
+/*
+ * Within a rule only the interval and the parameters count: the halt time says
+ * which rule, and there is one border on either side of (interval, max].
+ */
+static void check_halt_selects_rule(struct kunit *test,
+				    const struct kvm_halt_poll_params *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_VALUES; i++) {
+		unsigned int interval_ns = values[i];
+		u64 above_ns = 1ULL + max(interval_ns, p->max_ns);
+
+		assert_for(test, kvm_halt_poll_next(interval_ns, 0, true, p) ==
+				 kvm_halt_poll_next(interval_ns, interval_ns, true, p),
+			   p, interval_ns, interval_ns);
+		assert_for(test, kvm_halt_poll_next(interval_ns, above_ns, true, p) ==
+				 kvm_halt_poll_next(interval_ns, U64_MAX, true, p),
+			   p, interval_ns, above_ns);
+		if (interval_ns >= p->max_ns)
+			continue;
+		assert_for(test, kvm_halt_poll_next(interval_ns, 1ULL + interval_ns, true, p) ==
+				 kvm_halt_poll_next(interval_ns, p->max_ns, true, p),
+			   p, interval_ns, p->max_ns);
+	}
+}
+
+static void halt_poll_halt_selects_rule_test(struct kunit *test)
+{
+	for_all_params(test, check_halt_selects_rule);
 }
 
 /* 32 doublings lead from 1 to the largest interval, 32 halvings back to 0. */
@@ -367,42 +632,78 @@ static unsigned int settle(u64 halt_ns, unsigned int interval_ns,
 	return interval_ns;
 }
 
-/* Halts of the maximum are for growing, so the interval must get there. */
-static void check_reaches_max(struct kunit *test,
-			      const struct kvm_halt_poll_params *p)
+/* Halts of one length, no longer than the maximum: in the end polls hit. */
+static void check_short_halts_hit(struct kunit *test,
+				  const struct kvm_halt_poll_params *p)
 {
-	bool grows = p->grow > 1 && p->grow_start_ns;
+	unsigned int i, halt_ns;
 
-	if (grows)
-		assert_for(test, settle(p->max_ns, 0, p) == p->max_ns, p, 0,
-			   p->max_ns);
+	if (p->grow < 2 || !p->grow_start_ns)
+		return;
+
+	for (i = 0; i < NR_VALUES; i++) {
+		halt_ns = min(values[i], p->max_ns);
+		assert_for(test, settle(halt_ns, 0, p) >= halt_ns, p, 0, halt_ns);
+	}
+	assert_for(test, settle(p->max_ns, 0, p) == p->max_ns, p, 0, p->max_ns);
 }
 
-static void halt_poll_reaches_max_test(struct kunit *test)
+static void halt_poll_short_halts_hit_test(struct kunit *test)
 {
-	for_all_params(test, check_reaches_max);
+	for_all_params(test, check_short_halts_hit);
 }
 
-/* Halts that no poll may cover are for shrinking, so nothing must be left. */
-static void check_reaches_zero(struct kunit *test,
-			       const struct kvm_halt_poll_params *p)
+/* Halts that no poll may cover: in the end there is none. */
+static void check_long_halts_end(struct kunit *test,
+				 const struct kvm_halt_poll_params *p)
 {
-	if (p->shrink != 1)
-		assert_for(test, settle(U64_MAX, p->max_ns, p) == 0, p,
-			   p->max_ns, U64_MAX);
+	if (p->shrink == 1)
+		return;
+
+	assert_for(test, settle(1ULL + p->max_ns, p->max_ns, p) == 0, p,
+		   p->max_ns, 1ULL + p->max_ns);
+	assert_for(test, settle(U64_MAX, p->max_ns, p) == 0, p, p->max_ns, U64_MAX);
 }
 
-static void halt_poll_reaches_zero_test(struct kunit *test)
+static void halt_poll_long_halts_end_test(struct kunit *test)
 {
-	for_all_params(test, check_reaches_zero);
+	for_all_params(test, check_long_halts_end);
+}
+
+/* The same rules, in another shape. */
+static void check_reference(struct kunit *test,
+			    const struct kvm_halt_poll_params *p)
+{
+	unsigned int i, next_ns;
+
+	for (i = 0; i < NR_VALUES * NR_VALUES * 2; i++) {
+		unsigned int interval_ns = values[i / 2 % NR_VALUES];
+		u64 halt_ns = values[i / 2 / NR_VALUES];
+
+		next_ns = kvm_halt_poll_next(interval_ns, halt_ns, i % 2, p);
+		assert_for(test, next_ns == halt_poll_reference(interval_ns, halt_ns,
+								i % 2, p),
+			   p, interval_ns, halt_ns);
+	}
+}
+
+static void halt_poll_reference_test(struct kunit *test)
+{
+	for_all_params(test, check_reference);
 }
 
 static struct kunit_case halt_poll_test_cases[] = {
 	KUNIT_CASE_PARAM(halt_poll_next_test, next_gen_params),
 	KUNIT_CASE_PARAM(halt_poll_sequence_test, sequence_gen_params),
+	KUNIT_CASE(halt_poll_max_moves_test),
+	KUNIT_CASE(halt_poll_params_change_test),
+	KUNIT_CASE(halt_poll_fixed_window_test),
 	KUNIT_CASE(halt_poll_never_above_max_test),
-	KUNIT_CASE(halt_poll_reaches_max_test),
-	KUNIT_CASE(halt_poll_reaches_zero_test),
+	KUNIT_CASE(halt_poll_never_too_short_test),
+	KUNIT_CASE(halt_poll_halt_selects_rule_test),
+	KUNIT_CASE(halt_poll_short_halts_hit_test),
+	KUNIT_CASE(halt_poll_long_halts_end_test),
+	KUNIT_CASE(halt_poll_reference_test),
 	{}
 };
 
