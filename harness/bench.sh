@@ -6,13 +6,14 @@ set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# By how much the series may lengthen the shortest poll hit and blocked wakeup.
+# By how much the series may lengthen a poll hit and a blocked wakeup.
 LIMIT_PCT=1
-# Random numbers shift single samples, so minima are taken over several seeds;
-# the table shows the first.
+# Random numbers shift single samples, so costs are taken from several seeds; the
+# table shows the first.
 SEEDS=(1 2 3)
-# KVM's timer advance would hide the very latency that is to be seen.
-CMDLINE="kvm.lapic_timer_advance=0 kvm.lapic_timer_advance_ns=0"
+# KVM's timer advance would hide the very latency that is to be seen; KUnit has
+# nothing to do here.
+CMDLINE="kvm.lapic_timer_advance=0 kvm.lapic_timer_advance_ns=0 kunit.enable=0"
 
 usage()
 {
@@ -78,6 +79,30 @@ settings_table()
 	}' "$out/bench.csv"
 }
 
+# The patched kernel with polling off and at its defaults: README's table.
+summary_table()
+{
+	cat <<-'END'
+
+	Polling off and at its defaults, patched kernel (latency: min / p50 / p99):
+
+	| wakeups every | latency, no polling   | latency, polling      | polls that hit | CPU burned polling |
+	|--------------:|----------------------:|----------------------:|---------------:|-------------------:|
+	END
+	awk -F, -v seed="${SEEDS[0]}" "$COLUMNS"'
+	v("kernel") != "patched" || v("seed") != seed { next }
+	function latency() {
+		return sprintf("%.2f / %.2f / %.2f us", v("min_ns") / 1000,
+			v("p50_ns") / 1000, v("p99_ns") / 1000)
+	}
+	v("setting") == "off" { off[v("period_us")] = latency() }
+	v("setting") == "shrink-2" {
+		printf "| %10d us | %21s | %21s | %12.1f %% | %6.1f us, %5.0f %% |\n",
+			v("period_us"), off[v("period_us")], latency(), v("hits_pct"),
+			v("poll_ns_per_halt") / 1000, v("poll_ns_per_halt") / v("period_us") / 10
+	}' "$out/bench.csv"
+}
+
 latency_table()
 {
 	cat <<-'END'
@@ -105,35 +130,56 @@ latency_table()
 	}' "$out/bench.csv" | sort -s -t '|' -k 2n
 }
 
-# cost: how much later the patched kernel wakes up at best, all seeds together.
-# At 5 us the timer fires before KVM gets as far as to halt: that is neither.
-cost()
+# minima: for each period and setting of which all halts were of one kind, the
+# kind, and the least latency of all seeds on either kernel.  At 5 us the timer
+# fires before KVM gets as far as to halt: that is neither kind.
+minima()
 {
-	awk -F, -v limit=$LIMIT_PCT "$COLUMNS"'
+	awk -F, "$COLUMNS"'
 	v("period_us") < 20 { next }
-	{ kind = "" }
-	v("setting") == "off" { kind = "blocked wakeup" }
-	v("hits_pct") > 99 { kind = "poll hit" }
-	kind != "" {
-		if (!((kind, v("kernel")) in min) || v("min_ns") + 0 < min[kind, v("kernel")])
-			min[kind, v("kernel")] = v("min_ns") + 0
-	}
-	function report(kind,	pct) {
-		if (!((kind, "stock") in min) || !((kind, "patched") in min)) {
-			printf "%s: not seen\n", kind
-			return 1
-		}
-		pct = 100 * (min[kind, "patched"] / min[kind, "stock"] - 1)
-		printf "%-14s  stock %5d ns  patched %5d ns  %+.2f %%\n", kind ":",
-			min[kind, "stock"], min[kind, "patched"], pct
-		return pct > limit
+	{
+		key = v("setting") SUBSEP v("period_us")
+		hits[key] += v("hits_pct")
+		runs[key]++
+		if (!((key, v("kernel")) in min) || v("min_ns") + 0 < min[key, v("kernel")])
+			min[key, v("kernel")] = v("min_ns") + 0
 	}
 	END {
-		printf "\nCost of the series (least latency, at most %d %% more):\n\n", limit
-		bad = report("poll hit")
-		bad += report("blocked wakeup")
-		exit bad > 0
+		for (key in runs) {
+			hit = hits[key] / runs[key]
+			if (hit == 0 || hit > 99)
+				print hit ? "hit" : "blocked", min[key, "stock"], min[key, "patched"]
+		}
 	}' "$out/bench.csv"
+}
+
+# cost_of <kind> <name>: the median over those rows of how much later the patched
+# kernel wakes up; the one least value of all is a matter of luck.
+cost_of()
+{
+	minima | awk -v kind="$1" '$1 == kind { printf "%.2f %s\n", 100 * ($3 / $2 - 1), $0 }' | sort -n |
+		awk -v name="$2" -v limit=$LIMIT_PCT '
+		{ pct[NR] = $1; stock[NR] = $3; patched[NR] = $4 }
+		END {
+			m = int((NR + 1) / 2)
+			if (!NR) {
+				print name ": not seen"
+				exit 1
+			}
+			printf "%-15s %2d rows, median: stock %d ns, patched %d ns, %+.2f %%\n",
+				name ":", NR, stock[m], patched[m], pct[m]
+			exit pct[m] > limit
+		}'
+}
+
+cost()
+{
+	local status=0
+
+	printf '\nCost of the series, by the least latency of each row (at most %d %%):\n\n' $LIMIT_PCT
+	cost_of hit "poll hit" || status=1
+	cost_of blocked "blocked wakeup" || status=1
+	return $status
 }
 
 plot()
@@ -160,6 +206,7 @@ main()
 	collect >"$out/bench.csv"
 	{
 		echo "Linux $(cat "$dir/version"), QEMU TCG with -icount: 1 instruction is 1 ns"
+		summary_table
 		settings_table
 		latency_table
 		cost || status=1

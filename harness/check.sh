@@ -65,18 +65,23 @@ boot()
 
 same_twice()
 {
-	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job"
-	boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job"
+	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
+	boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
 	cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt"
 	cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
 }
 
+# KVM's own tests run in virtual time: in real time QEMU now and then loses the
+# shadow of a guest's STI, whose HLT then sleeps on, on stock kernels as well.
 boot_lane()
 {
 	lane=boot
-	check boot boot tests -m real -j "$ROOT/harness/check.job" -t 300
-	tap kunit "$dir/run/tests/console.log"
-	tap selftests "$dir/run/tests/result.txt"
+	check boot-real-time boot real -m real -j "$ROOT/harness/real.job"
+	tap kunit "$dir/run/real/console.log"
+	tap latency-test-real-time "$dir/run/real/result.txt"
+	check boot-virtual-time boot virtual -m virtual -t 600 \
+		-j "$ROOT/harness/virtual.job" -c kunit.enable=0
+	tap selftests-virtual-time "$dir/run/virtual/result.txt"
 	check virtual-time-repeats same_twice
 }
 

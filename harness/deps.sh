@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Install the Debian packages that the other scripts need, where they are missing.
+# Install the Debian packages that the other scripts need, where they are missing,
+# and those that the arguments name beside them.
 set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,7 +21,7 @@ missing()
 {
 	dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "${PACKAGES[@]}" 2>/dev/null |
 		awk '$1 == "ii" { print $2 }' | sort |
-		comm -13 - <(printf '%s\n' "${PACKAGES[@]}" | sort)
+		comm -13 - <(printf '%s\n' "${PACKAGES[@]}" | sort -u)
 }
 
 main()
@@ -28,6 +29,7 @@ main()
 	local -a wanted
 	local log
 
+	PACKAGES+=("$@")
 	command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
 		die "no apt-get: this needs Debian 12 or later"
 	mapfile -t wanted < <(missing)
@@ -38,8 +40,9 @@ main()
 	mkdir -p "$BUILD"
 	log=$BUILD/apt-install.log
 	apt-get -qq update >"$log" 2>&1 || true
+	# Someone else may be installing: wait for it.
 	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-		"${wanted[@]}" >>"$log" 2>&1 ||
+		-o DPkg::Lock::Timeout=300 "${wanted[@]}" >>"$log" 2>&1 ||
 		die "cannot install ${wanted[*]}: $(grep -m1 '^E:' "$log")"
 }
 
