@@ -5,10 +5,6 @@ set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# checkpatch cannot look up commits without the kernel's history; the section
-# in MAINTAINERS comes last; whoever submits the series signs it off.
-CHECKPATCH=(--no-tree --strict -q --no-signoff --ignore "UNKNOWN_COMMIT_ID,FILE_PATH_CHANGES")
-
 usage()
 {
 	cat >&2 <<-END
@@ -112,14 +108,16 @@ unchanged()
 	diff <(fingerprint "$ROOT/patches/$1") <(fingerprint "$out/regenerated/$1")
 }
 
-checkpatch()
+# style <base>
+style()
 {
-	local file
+	local file status=0
 
 	for file in "$ROOT/patches/$1"/*.patch; do
 		[[ $file == *cover-letter* ]] ||
-			perl "$BUILD/$1/linux/scripts/checkpatch.pl" "${CHECKPATCH[@]}" "$file"
+			checkpatch "$BUILD/$1/linux" "$file" || status=1
 	done
+	return $status
 }
 
 shell_scripts()
@@ -152,7 +150,7 @@ host_lane()
 	for b in $(bases); do
 		check "series-$b-unchanged" unchanged "$b"
 		check "git-am-$b" git_am "$b"
-		check "checkpatch-$b" checkpatch "$b"
+		check "checkpatch-$b" style "$b"
 	done
 }
 

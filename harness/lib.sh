@@ -97,3 +97,66 @@ existing()
 		[[ ! -e $1/$path ]] || printf '%s\n' "$path"
 	done
 }
+
+# copy_base <base>: a copy of the base, of hard links, in build/copy/, for tests
+# that change what is checked out while others build from build/<base>/linux.
+# The caller has it to itself until it exits.
+copy_base()
+{
+	local from=$BUILD/$1 to=$BUILD/copy/$1 id
+
+	[[ -e $from/paths ]] || die "$1 is not fetched: make fetch BASE=$1"
+	mkdir -p "$BUILD/copy"
+	exec 8>"$BUILD/copy/$1.lock"
+	flock -n 8 || { say "$1: waiting for another test on its copy"; flock 8; }
+	id=$(cat "$from/version" "$from/paths")
+	[[ $id != "$(cat "$to/id" 2>/dev/null)" ]] || return 0
+	say "$1: copying the tree"
+	rm -rf "$to"
+	mkdir -p "$to"
+	# git replaces files and builds write elsewhere: no link's other end changes.
+	mkdir "$to/linux"
+	find "$from/linux" -mindepth 1 -maxdepth 1 ! -name .git -print0 |
+		xargs -0 cp -al -t "$to/linux" || die "$1: copying failed"
+	git clone -q -n -b base --single-branch "$from/linux" "$to/clone"
+	mv "$to/clone/.git" "$to/linux/.git"
+	rmdir "$to/clone"
+	echo '*' >"$to/linux/.git/info/exclude"
+	(cd "$to/linux" && xargs -d '\n' rm -f --) <"$from/paths"
+	git -C "$to/linux" checkout -qf base
+	cp "$from/paths" "$to/paths"
+	echo "$id" >"$to/id"
+}
+
+# tiny_config <obj> <option=value>...: tinyconfig with these on top; the array
+# kmake is the make command.  An option that gets lost is an error.
+tiny_config()
+{
+	local obj=$1 option lost=()
+
+	shift
+	# shellcheck disable=SC2154 # the caller's
+	"${kmake[@]}" tinyconfig
+	printf 'CONFIG_%s\n' "$@" >>"$obj/.config"
+	"${kmake[@]}" olddefconfig
+	for option; do
+		case $option in
+		*=n)
+			! grep -q "^CONFIG_${option%=n}=" "$obj/.config" || lost+=("$option")
+			;;
+		*)
+			grep -qx "CONFIG_$option" "$obj/.config" || lost+=("$option")
+			;;
+		esac
+	done
+	[[ ! ${lost[*]} ]] || die "options that did not survive olddefconfig: ${lost[*]}"
+}
+
+# checkpatch <tree> <patch>: checkpatch cannot look up commits without the
+# kernel's history; the section in MAINTAINERS comes last; whoever submits the
+# series signs it off.
+checkpatch()
+{
+	perl "$1/scripts/checkpatch.pl" --no-tree --strict -q --no-signoff \
+		--ignore "UNKNOWN_COMMIT_ID,FILE_PATH_CHANGES" "$2"
+}

@@ -67,7 +67,7 @@ merge_maintainers()
 		if (n) text[n] = text[n] $0 "\n"
 		next
 	}
-	/^Maintainers List/ { list = 1 }
+	/^Maintainers List/ { list = 1; print; next }
 	list {
 		while (done < n && title($0) && names[done + 1] < $0) {
 			sub(/\n+$/, "\n", text[++done])

@@ -73,6 +73,23 @@ misfits()
 	misfit 'step 02-header: files: the tree has .*ours.h already' "a file that the tree has already"
 }
 
+maintainers()
+{
+	make_project
+	make_tree
+	printf 'How to\n\nMaintainers List\n----\n\nALPHA\nF:\ta\n\nKERNEL A\nF:\tb\n\nKERNFS\nF:\tc\n' \
+		>"$tree/MAINTAINERS"
+	printf 'KERNEL B\nF:\td\n' >"$project/MAINTAINERS"
+	echo MAINTAINERS >"$(step 02-header/files)"
+	make_git
+	expect 0 "a section for MAINTAINERS" generate "$work/six"
+	git -C "$tree" am -q "$work"/six/*.patch
+	expect 0 "goes to its place in the alphabet" test \
+		"$(grep -E '^(ALPHA|KERN|Main)' "$tree/MAINTAINERS" | xargs)" = \
+		"Maintainers List ALPHA KERNEL A KERNEL B KERNFS"
+	expect 0 "with a blank line on either side" grep -qzP '\n\nKERNEL B\nF:\td\n\nKERNFS' "$tree/MAINTAINERS"
+}
+
 other_bases()
 {
 	make_tree
@@ -88,5 +105,7 @@ other_bases()
 
 good_series
 misfits
+maintainers
+make_project
 other_bases
 done_testing

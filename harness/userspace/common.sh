@@ -9,7 +9,9 @@
 
 HERE=$ROOT/harness/userspace
 BASE=${BASE:-6.12}
-# The kernel's own stand-ins for its headers; ours come first.
+# Where linux/kvm_halt_poll.h is; another one can be tested by setting this.
+INCLUDE=${INCLUDE:-$ROOT/include}
+# The kernel's own stand-ins for its headers.
 TOOLS=$BUILD/$BASE/linux/tools/include
 KUNIT=$ROOT/virt/kvm/tests/halt_poll_kunit.c
 # As the kernel is compiled, or the static functions of a header would warn.
@@ -31,6 +33,7 @@ prepare()
 {
 	require_base "$BASE"
 	[[ -d $TOOLS ]] || die "no $TOOLS: run make fetch BASE=$BASE"
+	[[ -f $INCLUDE/linux/kvm_halt_poll.h ]] || die "no linux/kvm_halt_poll.h in $INCLUDE"
 	out=$BUILD/userspace/$1
 	rm -rf "$out"
 	mkdir -p "$out"

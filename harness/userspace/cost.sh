@@ -15,11 +15,10 @@ NO_DIVISION=(off hit grow grow-start nothing-left)
 usage()
 {
 	cat >&2 <<-END
-	usage: cost.sh [include]
-	Counts instructions, at -O2, of one pass through the rule: as BASE (${BASE})
-	has it, and as the header in the folder "include" has it, by default ours.
-	Fails if new takes more than old and a tenth, or if it divides where it need
-	not.
+	usage: cost.sh
+	Counts instructions, at -O2, of one pass through the rule: as BASE ($BASE)
+	has it, and as the header has it.  Fails if the header takes more than that
+	and a tenth, or if it divides where it need not.
 	END
 	exit 2
 }
@@ -47,7 +46,7 @@ old_code()
 # Not as a position-independent program, so that addresses are those of objdump.
 compile()
 {
-	gcc "${CFLAGS[@]}" -O2 -no-pie -I"$out" -I"$include" -I"$TOOLS" \
+	gcc "${CFLAGS[@]}" -O2 -no-pie -I"$out" -I"$INCLUDE" -I"$TOOLS" \
 		-o "$out/cost" "$HERE/cost.c" || die "cost.c does not compile"
 	objdump -d --no-show-raw-insn "$out/cost" |
 		awk '$2 ~ /^i?div/ { sub(":", "", $1); print "0x" $1 }' >"$out/divisions"
@@ -95,9 +94,7 @@ main()
 {
 	local path old new
 
-	[[ $# -le 1 && ${1:-} != -* ]] || usage
-	include=${1:-$ROOT/include}
-	[[ -f $include/linux/kvm_halt_poll.h ]] || die "no linux/kvm_halt_poll.h in $include"
+	[[ $# == 0 ]] || usage
 	need gcc git objdump valgrind
 	prepare cost
 	old_code
