@@ -86,9 +86,10 @@ main()
 {
 	local version revision=''
 
-	[[ $# == 1 && $1 ]] || usage
+	[[ $# == 1 && $1 != -* ]] || usage
+	[[ $1 ]] || die "which tree? make am KDIR=<kernel tree>"
 	tree=$(realpath -e -- "$1" 2>/dev/null) || die "no such tree: $1"
-	version=$(tree_version)
+	version=$(tree_version) || true
 	[[ $version && -f $tree/virt/kvm/kvm_main.c ]] || die "$tree is not a kernel tree"
 	base=$(nearest_base "$version")
 	work=$(mktemp -d)

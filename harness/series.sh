@@ -58,26 +58,33 @@ refuse()
 	die "$base: step $(basename "$1"): $(basename "$2"): $3"
 }
 
-# Our MAINTAINERS holds our sections only: each goes where the alphabet wants it.
+# Our MAINTAINERS holds our sections only.  Each goes behind the one whose title
+# comes next before it in the alphabet, for the kernel's are not all in order.
 merge_maintainers()
 {
-	awk 'function title(s) { return s ~ /^[A-Z0-9]/ && s !~ /^[A-Z]:/ }
-	NR == FNR {
-		if (title($0)) { names[++n] = $0; text[n] = "" }
+	local theirs=$slice/MAINTAINERS
+
+	awk 'function is_title() { return /^[A-Z0-9]/ && !/^[A-Z]:/ }
+	FNR == 1 { file++; list = 0 }
+	file == 1 {
+		if (is_title()) names[++n] = $0
 		if (n) text[n] = text[n] $0 "\n"
 		next
 	}
-	/^Maintainers List/ { list = 1; print; next }
-	list {
-		while (done < n && title($0) && names[done + 1] < $0) {
-			sub(/\n+$/, "\n", text[++done])
-			printf "%s\n", text[done]
-		}
+	file == 2 && is_title() && list {
+		for (i = 1; i <= n; i++)
+			if ($0 < names[i] && $0 > before[i]) before[i] = $0
 	}
-	{ print }
-	END { exit done != n }' "$ROOT/MAINTAINERS" "$slice/MAINTAINERS" >"$slice/.merged" ||
+	file == 3 && is_title() {
+		for (i = 1; i <= n; i++)
+			if (last == before[i] && before[i] != "") { print text[i]; done++ }
+		last = $0
+	}
+	file == 3 { print }
+	/^Maintainers List/ { list = 1 }
+	END { exit done != n }' "$ROOT/MAINTAINERS" "$theirs" "$theirs" >"$work/merged" ||
 		return 1
-	mv "$slice/.merged" "$slice/MAINTAINERS"
+	mv "$work/merged" "$theirs"
 }
 
 copy_files()

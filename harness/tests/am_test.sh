@@ -62,7 +62,9 @@ misfits()
 	rm "$tree/virt/kvm/kvm_main.c"
 	untouched 'is not a kernel tree' "a tree that is no kernel's"
 	refuses 'no such tree' "a tree that does not exist" am "$work/nowhere"
-	refuses 'usage' "no tree at all" am ""
+	rm "$tree/Makefile"
+	untouched 'is not a kernel tree' "a tree without a Makefile"
+	refuses 'which tree' "no tree at all" am ""
 }
 
 in_between()

@@ -77,7 +77,7 @@ maintainers()
 {
 	make_project
 	make_tree
-	printf 'How to\n\nMaintainers List\n----\n\nALPHA\nF:\ta\n\nKERNEL A\nF:\tb\n\nKERNFS\nF:\tc\n' \
+	printf 'How to\n\nMaintainers List\n----\n\nALPHA\nF:\ta\n\nLATE\nF:\te\n\nKERNEL A\nF:\tb\n\nKERNFS\nF:\tc\n' \
 		>"$tree/MAINTAINERS"
 	printf 'KERNEL B\nF:\td\n' >"$project/MAINTAINERS"
 	echo MAINTAINERS >"$(step 02-header/files)"
@@ -85,8 +85,8 @@ maintainers()
 	expect 0 "a section for MAINTAINERS" generate "$work/six"
 	git -C "$tree" am -q "$work"/six/*.patch
 	expect 0 "goes to its place in the alphabet" test \
-		"$(grep -E '^(ALPHA|KERN|Main)' "$tree/MAINTAINERS" | xargs)" = \
-		"Maintainers List ALPHA KERNEL A KERNEL B KERNFS"
+		"$(grep -E '^(ALPHA|LATE|KERN|Main)' "$tree/MAINTAINERS" | xargs)" = \
+		"Maintainers List ALPHA LATE KERNEL A KERNEL B KERNFS"
 	expect 0 "with a blank line on either side" grep -qzP '\n\nKERNEL B\nF:\td\n\nKERNFS' "$tree/MAINTAINERS"
 }
 
