@@ -16,7 +16,7 @@ KERNEL	:= harness/kernel.sh harness/lib.sh harness/x86.conf $(wildcard harness/x
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all series am fetch kernel clean distclean
+.PHONY: help bench check check-all mutants cost exhaustive fuzz series am fetch kernel clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
@@ -33,6 +33,13 @@ check: $(B)/patched/vmlinux $(B)/initramfs.cpio $(BASES:%=$(BUILD)/%/paths)
 ## make check-all       all tests on every base
 check-all: $(BUILD)/.installed
 	@harness/check-all.sh
+
+## make mutants         does a wrong header fail the KUnit suite?
+## make cost            instructions per call of the header, beside the old code
+## make exhaustive      the header against the reference, 8 * 10^9 inputs
+## make fuzz            the same for 60 s of a coverage-guided fuzzer
+mutants cost exhaustive fuzz: $(B)/paths
+	@BASE=$(BASE) harness/userspace/$@.sh
 
 ## make series          write patches/ from series/ and our own files
 series: $(BASES:%=$(BUILD)/%/paths)

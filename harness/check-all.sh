@@ -1,22 +1,52 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The tests on every base, one after the other, and one count of them all.
+# The tests on every base, then the long ones of the arithmetic, and one count.
 set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# on_base <base>
+on_base()
+{
+	local count=$out/base-$1.log
+
+	say "checking $1"
+	make --no-print-directory -C "$ROOT" check BASE="$1" | tee "$count" || true
+	grep -E '^[0-9]+ passed, ' "$count" >>"$out/counts" || echo "0 passed, 1 failed, 0 skipped" >>"$out/counts"
+}
+
+# in_userspace <script> [argument]: counts as one.
+in_userspace()
+{
+	local log=$out/$1.log
+
+	say "the header in userspace: $1"
+	if "$ROOT/harness/userspace/$1.sh" "${@:2}" >"$log" 2>&1; then
+		echo "$1: $(tail -n 1 "$log")"
+		echo "1 passed, 0 failed, 0 skipped" >>"$out/counts"
+	else
+		tail -n 20 "$log"
+		echo "$1: failed"
+		echo "0 passed, 1 failed, 0 skipped" >>"$out/counts"
+	fi
+}
+
 main()
 {
-	local base status=0 log=$BUILD/check-all.log
+	local base
 
-	: >"$log"
+	out=$BUILD/check-all
+	rm -rf "$out"
+	mkdir -p "$out"
 	for base in $(bases); do
-		say "checking $base"
-		make --no-print-directory -C "$ROOT" check BASE="$base" | tee -a "$log" || status=1
+		on_base "$base"
 	done
-	awk '/^[0-9]+ passed, / { p += $1; f += $3; s += $5; n++ }
-	END { printf "%d passed, %d failed, %d skipped\n", p, f, s }' "$log"
-	[[ $status == 0 ]] || die "some bases failed"
+	in_userspace mutants
+	in_userspace cost
+	in_userspace exhaustive
+	in_userspace fuzz 60
+	awk '{ p += $1; f += $3; s += $5 }
+	END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$out/counts"
 }
 
 main "$@"

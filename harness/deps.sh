@@ -14,7 +14,7 @@ PACKAGES=(
 	# booting
 	busybox-static cpio qemu-system-x86
 	# the rest
-	debian-archive-keyring gnuplot-nox shellcheck
+	clang debian-archive-keyring gnuplot-nox libclang-rt-14-dev shellcheck valgrind
 )
 
 missing()

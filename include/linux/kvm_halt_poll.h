@@ -44,7 +44,10 @@ struct kvm_halt_poll_params {
 	unsigned int shrink;
 };
 
-/* The ceiling goes last, so that no rule and no change of @p escapes it. */
+/*
+ * The ceiling goes last, so that no rule and no change of @p escapes it.  A
+ * maximum of 0 needs no more than this.
+ */
 static inline unsigned int kvm_halt_poll_cap(u64 interval_ns,
 					     const struct kvm_halt_poll_params *p)
 {
@@ -65,12 +68,19 @@ static inline unsigned int kvm_halt_poll_grow(unsigned int interval_ns,
 	return kvm_halt_poll_cap(grown_ns, p);
 }
 
-/* Rounds down; what is too short to start with is too short to keep. */
+/*
+ * Rounds down; what is too short to start with is too short to keep.  An idle
+ * vCPU has nothing left to shrink in most of its halts: no division for that.
+ */
 static inline unsigned int kvm_halt_poll_shrink(unsigned int interval_ns,
 						const struct kvm_halt_poll_params *p)
 {
-	unsigned int shrunk_ns = p->shrink ? interval_ns / p->shrink : 0;
+	unsigned int shrunk_ns;
 
+	if (!interval_ns || !p->shrink)
+		return 0;
+
+	shrunk_ns = interval_ns / p->shrink;
 	if (shrunk_ns < p->grow_start_ns)
 		shrunk_ns = 0;
 
@@ -81,9 +91,6 @@ static inline unsigned int kvm_halt_poll_next(unsigned int interval_ns,
 					      u64 halt_ns, bool valid_wakeup,
 					      const struct kvm_halt_poll_params *p)
 {
-	if (!p->max_ns)
-		return 0;
-
 	if (!valid_wakeup)
 		return kvm_halt_poll_shrink(interval_ns, p);
 

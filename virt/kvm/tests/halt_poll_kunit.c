@@ -109,6 +109,10 @@ static const struct next_case next_cases[] = {
 		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 10000, .shrink = 1 },
 		.interval_ns = 160000, .halt_ns = 1000000, .expected_ns = 160000,
 	}, {
+		.name = "long: shrink 1 keeps even 1 ns, with start value 0",
+		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 0, .shrink = 1 },
+		.interval_ns = 1, .halt_ns = 1000000, .expected_ns = 1,
+	}, {
 		/* 160000 / 3 = 53333.3 */
 		.name = "long: the quotient is rounded down",
 		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 10000, .shrink = 3 },
@@ -125,6 +129,11 @@ static const struct next_case next_cases[] = {
 		.name = "long: the maximum was lowered meanwhile",
 		.params = { .max_ns = 30000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
 		.interval_ns = 200000, .halt_ns = 1000000, .expected_ns = 30000,
+	}, {
+		/* 100000 is no less than the start value: only then comes the limit. */
+		.name = "long: the maximum was lowered below the start value",
+		.params = { .max_ns = 5000, .grow = 2, .grow_start_ns = 10000, .shrink = 2 },
+		.interval_ns = 200000, .halt_ns = 1000000, .expected_ns = 5000,
 	}, {
 		/* 4294967299 is 2^32 + 3: the halt must not be cut to 32 bits. */
 		.name = "long: a halt of more than 32 bits",
@@ -169,6 +178,10 @@ static const struct next_case next_cases[] = {
 		.name = "short: a raised start value lifts a short interval",
 		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 60000, .shrink = 2 },
 		.interval_ns = 20000, .halt_ns = 30000, .expected_ns = 60000,
+	}, {
+		.name = "short: an interval below the start value grows past it",
+		.params = { DEFAULTS },
+		.interval_ns = 7000, .halt_ns = 8000, .expected_ns = 14000,
 	}, {
 		.name = "short: start value 0 never polls",
 		.params = { .max_ns = 200000, .grow = 2, .grow_start_ns = 0, .shrink = 2 },
