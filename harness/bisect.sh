@@ -324,9 +324,11 @@ whole()
 walk()
 {
 	local commit file
-	local -a files=("$ROOT/patches/$base"/*.patch)
+	local -a files=("$out"/patches/*.patch)
 
 	files=("${files[@]:1}")
+	[[ $(git -C "$tree" rev-list --count base..series) == "${#files[@]}" ]] ||
+		die "$base: patches/ has changed meanwhile"
 	for commit in $(git -C "$tree" rev-list --reverse base..series); do
 		file=${files[0]}
 		files=("${files[@]:1}")
@@ -377,6 +379,7 @@ main()
 	out=$dir/log
 	rm -rf "$out" "$dir/wants"
 	mkdir -p "$out"
+	cp -r "$ROOT/patches/$base" "$out/patches"
 	touch "$out/start"
 	# Left on a branch, tree.sh has nothing to do next time.
 	trap 'git -C "$tree" checkout -qf series' EXIT

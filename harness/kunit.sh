@@ -124,7 +124,8 @@ main()
 	require_base "$base"
 	[[ $arch == module ]] || archs | grep -qxF -- "$arch" ||
 		die "no architecture '$arch'; there are: $(archs | xargs) module"
-	read -ra packages < <(column 4)
+	# The module has no line in the table.
+	read -ra packages < <(column 4) || true
 	"$ROOT/harness/deps.sh" "${packages[@]}"
 	if [[ ! $tree ]]; then
 		copy_base "$base"

@@ -1,4 +1,4 @@
-// files: tools/testing/selftests/kvm/halt_poll_latency_test.c
+// files: tools/testing/selftests/kvm/include/halt_poll_common.h
 // 6.1: apic.h has no timer registers, and exceptions have to be set up.
 @ timer_registers @
 @@

@@ -28,18 +28,10 @@
  * - Under emulation, or in a VM, the figures are those of the emulator or of
  *   two hypervisors together: compare runs with each other only.
  */
-#include <ctype.h>
 #include <limits.h>
-#include <signal.h>
-#include <time.h>
 
-#include "apic.h"
-#include "kvm_util.h"
-#include "processor.h"
-#include "test_util.h"
+#include "halt_poll_common.h"
 
-#define TIMER_VECTOR		0xec
-#define HLT_OPCODE		0xf4
 #define MAX_PERIODS		32
 #define MAX_PERIOD_US		1000000
 #define MAX_HALTS		100000000
@@ -48,7 +40,7 @@
 #define SUB_BITS		6
 #define NR_BUCKETS		((65 - SUB_BITS) << SUB_BITS)
 
-/* A lost timer leaves the vCPU halted for ever: when to give up on it. */
+/* When to give up on a guest that does not come back. */
 #define GUARD_S			60
 #define GUARD_US_PER_HALT	2000
 
@@ -60,11 +52,6 @@ static struct latency {
 	u64 min, max;		/* in TSC cycles, as is the histogram */
 	u64 hist[NR_BUCKETS];
 } lat;
-
-/* When the first interrupt of this halt came; 0 if none did. */
-static u64 irq_tsc;
-/* The deadline of this halt was past before HLT. */
-static bool late;
 
 static unsigned int bucket_of(u64 val)
 {
@@ -83,36 +70,16 @@ static u64 bucket_top(unsigned int bucket)
 	return ((bucket - (shift << SUB_BITS) + 1ull) << shift) - 1;
 }
 
-static void timer_handler(struct ex_regs *regs)
-{
-	u64 now = rdtsc();
-
-	/*
-	 * CPUs keep interrupts off from STI to the end of HLT, but QEMU's SVM
-	 * does not if a VM-Exit comes in between.  Skip HLT, which would wait
-	 * for ever, if it is where the interrupt came.
-	 */
-	if (*(u8 *)regs->rip == HLT_OPCODE) {
-		regs->rip++;
-		late = true;
-	}
-
-	if (irq_tsc)
-		lat.extra++;
-	else
-		irq_tsc = now;
-	x2apic_write_reg(APIC_EOI, 0);
-}
-
 static void guest_record(u64 deadline)
 {
 	u64 cycles = irq_tsc - deadline;
 
 	lat.late += late;
-	if (!irq_tsc) {
+	if (!nr_irqs) {
 		lat.lost++;
 		return;
 	}
+	lat.extra += nr_irqs - 1;
 
 	if (irq_tsc < deadline) {
 		lat.early++;
@@ -126,59 +93,24 @@ static void guest_record(u64 deadline)
 		lat.max = cycles;
 }
 
-static void guest_halt(u64 nr_halts, u64 period)
+static void guest_measure(u64 nr_halts, u64 period)
 {
-	u64 deadline;
-
-	while (nr_halts--) {
-		irq_tsc = 0;
-		deadline = rdtsc() + period;
-		wrmsr(MSR_IA32_TSC_DEADLINE, deadline);
-		late = rdtsc() >= deadline;
-
-		/* Interrupts are on for HLT alone. */
-		asm volatile("sti; hlt; cli" ::: "memory");
-		guest_record(deadline);
-	}
+	while (nr_halts--)
+		guest_record(guest_halt(period));
 }
 
 static void guest_code(u64 nr_warmup, u64 nr_halts, u64 period)
 {
-	x2apic_enable();
-	x2apic_write_reg(APIC_LVTT, APIC_LVT_TIMER_TSCDEADLINE | TIMER_VECTOR);
+	guest_setup_timer();
 
-	guest_halt(nr_warmup, period);
+	guest_measure(nr_warmup, period);
 	GUEST_SYNC(0);
-	guest_halt(nr_halts, period);
+	guest_measure(nr_halts, period);
 	GUEST_DONE();
 }
 
-enum { HALT_POLL_NS, GROW, GROW_START, SHRINK, NR_PARAMS };
-
-/* KVM's module parameters; -1 is "absent" or "leave it alone". */
-static struct param {
-	const char *name;
-	s64 wanted;
-	s64 val;
-	char old[16];
-	int fd;			/* open as long as there is "old" to put back */
-} params[NR_PARAMS] = {
-	[HALT_POLL_NS]	= { "halt_poll_ns", -1, -1, "", -1 },
-	[GROW]		= { "halt_poll_ns_grow", -1, -1, "", -1 },
-	[GROW_START]	= { "halt_poll_ns_grow_start", -1, -1, "", -1 },
-	[SHRINK]	= { "halt_poll_ns_shrink", -1, -1, "", -1 },
-};
-
-static const char * const stat_names[] = {
-	"halt_exits", "halt_attempted_poll", "halt_successful_poll",
-	"halt_poll_success_ns", "halt_poll_fail_ns", "halt_wait_ns",
-};
-
-enum { EXITS, ATTEMPTED, SUCCESSFUL, SUCCESS_NS, FAIL_NS, WAIT_NS, NR_STATS };
-
-struct stats {
-	s64 val[NR_STATS];
-};
+/* What the user wants KVM's module parameters to be; -1 is "leave it alone". */
+static s64 wanted_params[NR_PARAMS] = { -1, -1, -1, -1 };
 
 static u32 periods_us[MAX_PERIODS] = { 5, 20, 50, 150, 1000 };
 static unsigned int nr_periods = 5;
@@ -188,109 +120,23 @@ static bool emulated;
 static int tsc_khz;
 static FILE *csv;
 
-#define usage_error(fmt, ...)						\
-do {									\
-	fprintf(stderr, fmt "; see -h\n", ##__VA_ARGS__);		\
-	exit(KSFT_FAIL);						\
-} while (0)
-
-static bool read_sysfs(const char *path, char *buf, int size)
-{
-	FILE *f = fopen(path, "r");
-	bool ok;
-
-	snprintf(buf, size, "absent");
-	if (!f)
-		return false;
-
-	ok = fgets(buf, size, f);
-	buf[strcspn(buf, "\n")] = '\0';
-	fclose(f);
-	return ok;
-}
-
-static void param_path(const char *name, char *path, int size)
-{
-	snprintf(path, size, "/sys/module/kvm/parameters/%s", name);
-}
-
-static void set_param(struct param *p)
-{
-	char path[96], val[16];
-	int len, ret;
-
-	param_path(p->name, path, sizeof(path));
-	__TEST_REQUIRE(read_sysfs(path, p->old, sizeof(p->old)),
-		       "No module parameter %s", p->name);
-
-	p->fd = open(path, O_WRONLY);
-	__TEST_REQUIRE(p->fd >= 0, "Cannot set %s: %s", p->name, strerror(errno));
-
-	len = snprintf(val, sizeof(val), "%ld", p->wanted);
-	ret = pwrite(p->fd, val, len, 0);
-	__TEST_REQUIRE(ret == len, "Cannot set %s to %s: %s", p->name, val,
-		       strerror(errno));
-}
-
-static void read_param(struct param *p)
-{
-	char path[96], buf[16];
-
-	param_path(p->name, path, sizeof(path));
-	if (read_sysfs(path, buf, sizeof(buf)))
-		p->val = strtoul(buf, NULL, 10);
-
-	TEST_ASSERT(p->wanted < 0 || p->val == p->wanted,
-		    "%s reads %s after %ld was written: does somebody else set it?",
-		    p->name, buf, p->wanted);
-}
-
-/* Also runs in signal handlers. */
-static void restore_params(void)
-{
-	struct param *p;
-
-	for (p = params; p < params + NR_PARAMS; p++) {
-		if (p->fd >= 0 && pwrite(p->fd, p->old, strlen(p->old), 0) < 0)
-			break;
-	}
-}
-
-static void fatal_signal(int sig)
-{
-	static const char msg[] = "Bail out! A timer interrupt seems lost\n";
-
-	restore_params();
-	if (sig == SIGALRM && write(STDOUT_FILENO, msg, sizeof(msg) - 1) < 0)
-		_exit(KSFT_FAIL);
-
-	/* The default action is back in place, and follows on return. */
-	raise(sig);
-}
-
 static void setup_params(void)
 {
-	static const int signals[] = {
-		SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM,
-	};
-	struct sigaction sa = {
-		.sa_handler = fatal_signal,
-		.sa_flags = SA_RESETHAND,
-	};
+	const char *problem;
 	int i;
 
-	atexit(restore_params);
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &sa, NULL);
+	setup_cleanup(restore_params);
 
 	for (i = 0; i < NR_PARAMS; i++) {
-		if (params[i].wanted >= 0)
-			set_param(&params[i]);
+		if (wanted_params[i] < 0)
+			continue;
+		problem = set_param(&params[i], wanted_params[i]);
+		__TEST_REQUIRE(!problem, "%s", problem);
 	}
 	for (i = 0; i < NR_PARAMS; i++) {
 		read_param(&params[i]);
 		ksft_print_msg("%s: %ld%s\n", params[i].name, params[i].val,
-			       params[i].wanted < 0 ? "" : " (set by this test)");
+			       wanted_params[i] < 0 ? "" : " (set by this test)");
 	}
 }
 
@@ -326,99 +172,15 @@ static void print_host(void)
 	ksft_print_msg("these VMs may poll for: %ld ns\n", max_ns());
 }
 
-/* The library's own reader aborts if it does not know the stat: return -1. */
-static s64 read_stat(int fd, const char *name)
-{
-	union {
-		struct kvm_stats_desc desc;
-		char space[sizeof(struct kvm_stats_desc) + 256];
-	} u;
-	struct kvm_stats_header header;
-	ssize_t size;
-	s64 val;
-	int i;
-
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
-		return -1;
-
-	size = sizeof(u.desc) + header.name_size;
-	if (size > sizeof(u))
-		return -1;
-
-	for (i = 0; i < header.num_desc; i++) {
-		if (pread(fd, &u, size, header.desc_offset + i * size) != size)
-			return -1;
-		if (!strncmp(u.desc.name, name, header.name_size))
-			break;
-	}
-	if (i == header.num_desc)
-		return -1;
-
-	size = pread(fd, &val, sizeof(val), header.data_offset + u.desc.offset);
-	return size == sizeof(val) ? val : -1;
-}
-
-static void read_stats(struct kvm_vcpu *vcpu, struct stats *s)
-{
-	int fd = vcpu_get_stats_fd(vcpu);
-	int i;
-
-	for (i = 0; i < NR_STATS; i++)
-		s->val[i] = read_stat(fd, stat_names[i]);
-	close(fd);
-}
-
-/* Everything that the periods need: a plan once printed cannot be skipped. */
-static void probe_kvm(void)
-{
-	struct kvm_vcpu *vcpu;
-	struct timespec res;
-	struct stats stats;
-	struct kvm_vm *vm;
-	int i;
-
-	TEST_REQUIRE(kvm_has_cap(KVM_CAP_TSC_DEADLINE_TIMER));
-	TEST_REQUIRE(kvm_has_cap(KVM_CAP_GET_TSC_KHZ));
-	TEST_REQUIRE(kvm_has_cap(KVM_CAP_BINARY_STATS_FD));
-	if (vm_max_ns >= 0)
-		TEST_REQUIRE(kvm_has_cap(KVM_CAP_HALT_POLL));
-
-	__TEST_REQUIRE(!clock_getres(CLOCK_MONOTONIC, &res) && !res.tv_sec && res.tv_nsec == 1,
-		       "No high-resolution timers, wakeups would wait for the tick; has the clocksource settled?");
-
-	vm = vm_create_with_one_vcpu(&vcpu, guest_code);
-	tsc_khz = __vcpu_ioctl(vcpu, KVM_GET_TSC_KHZ, NULL);
-	read_stats(vcpu, &stats);
-	kvm_vm_free(vm);
-
-	__TEST_REQUIRE(tsc_khz > 0, "The TSC's frequency is not known");
-	for (i = 0; i < NR_STATS; i++)
-		__TEST_REQUIRE(stats.val[i] >= 0, "No vCPU stat %s", stat_names[i]);
-}
-
 /* Run the guest to its next ucall, with a clean slate for what it measures. */
 static void run_phase(struct kvm_vcpu *vcpu, u32 period_us, u32 halts, u64 wanted)
 {
-	struct ucall uc;
-	u64 cmd;
-
 	memset(&lat, 0, sizeof(lat));
 	lat.min = ULLONG_MAX;
 	sync_global_to_guest(vcpu->vm, lat);
 
-	alarm(GUARD_S + (u64)halts * (period_us + GUARD_US_PER_HALT) / 1000000);
-	vcpu_run(vcpu);
-	alarm(0);
-
-	cmd = get_ucall(vcpu, &uc);
-	if (cmd == UCALL_ABORT)
-		REPORT_GUEST_ASSERT(uc);
-
-	/* A stale EACCES would turn a failed assert into a skip. */
-	errno = 0;
-	TEST_ASSERT(cmd == wanted, "%u us: wanted ucall %lu, got %lu, exit reason %u (%s)",
-		    period_us, wanted, cmd, vcpu->run->exit_reason,
-		    exit_reason_str(vcpu->run->exit_reason));
+	run_to_ucall(vcpu, wanted,
+		     GUARD_S + (u64)halts * (period_us + GUARD_US_PER_HALT) / 1000000);
 
 	sync_global_from_guest(vcpu->vm, lat);
 	TEST_ASSERT(!lat.lost, "%u us: %lu of %u HLTs ended without the timer's interrupt",
@@ -522,38 +284,22 @@ static void run_period(u32 period_us)
 	struct stats start, d;
 	struct kvm_vcpu *vcpu;
 	struct kvm_vm *vm;
-	int i;
 
-	vm = vm_create_with_one_vcpu(&vcpu, guest_code);
+	vm = create_halting_vm(&vcpu, guest_code);
 	if (vm_max_ns >= 0)
 		vm_enable_cap(vm, KVM_CAP_HALT_POLL, vm_max_ns);
-	vcpu_set_cpuid_feature(vcpu, X86_FEATURE_TSC_DEADLINE_TIMER);
-	vm_install_exception_handler(vm, TIMER_VECTOR, timer_handler);
 	vcpu_args_set(vcpu, 3, (u64)nr_warmup, (u64)nr_halts, period);
 
 	run_phase(vcpu, period_us, nr_warmup, UCALL_SYNC);
 	read_stats(vcpu, &start);
 	run_phase(vcpu, period_us, nr_halts, UCALL_DONE);
 	read_stats(vcpu, &d);
-	for (i = 0; i < NR_STATS; i++)
-		d.val[i] -= start.val[i];
+	sub_stats(&d, &start);
 	kvm_vm_free(vm);
 
 	report(period_us, &d);
 	check_stats(period_us, &d);
 	ksft_test_result_pass("%u us\n", period_us);
-}
-
-static u32 parse_u32(char opt, const char *str, u32 min, u32 max)
-{
-	unsigned long val;
-	char *end;
-
-	errno = 0;
-	val = strtoul(str, &end, 10);
-	if (!isdigit(*str) || *end || errno || val < min || val > max)
-		usage_error("-%c: wanted a number from %u to %u, got '%s'", opt, min, max, str);
-	return val;
 }
 
 static void parse_periods(char *list)
@@ -601,13 +347,13 @@ static void parse_options(int argc, char *argv[])
 			vm_max_ns = parse_u32(opt, optarg, 0, UINT_MAX);
 			break;
 		case 'g':
-			params[GROW].wanted = parse_u32(opt, optarg, 0, UINT_MAX);
+			wanted_params[GROW] = parse_u32(opt, optarg, 0, UINT_MAX);
 			break;
 		case 'G':
-			params[GROW_START].wanted = parse_u32(opt, optarg, 0, UINT_MAX);
+			wanted_params[GROW_START] = parse_u32(opt, optarg, 0, UINT_MAX);
 			break;
 		case 's':
-			params[SHRINK].wanted = parse_u32(opt, optarg, 0, UINT_MAX);
+			wanted_params[SHRINK] = parse_u32(opt, optarg, 0, UINT_MAX);
 			break;
 		case 'o':
 			csv_path = optarg;
@@ -633,7 +379,9 @@ int main(int argc, char *argv[])
 	parse_options(argc, argv);
 
 	ksft_print_header();
-	probe_kvm();
+	if (vm_max_ns >= 0)
+		TEST_REQUIRE(kvm_has_cap(KVM_CAP_HALT_POLL));
+	tsc_khz = probe_kvm(guest_code);
 	setup_params();
 	print_host();
 

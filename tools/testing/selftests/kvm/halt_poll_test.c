@@ -1,0 +1,759 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Test that the halt-polling interval of a vCPU moves as it should.
+ *
+ * The guest halts until its timer fires, one halt at a time.  After each the
+ * test reads, from a tracefs instance of its own, how long the halt took and
+ * how the interval changed, and from the vCPU's stats whether and how long KVM
+ * polled.  What the interval should have become comes from the kernel's own
+ * header, fed with the halt time that was traced: the changes traced must be
+ * those, and where the header says "no change" there must be none.
+ *
+ * So no time is judged, only what KVM makes of it, and a slow or emulated host
+ * cannot make the test fail.  It can keep a trajectory from getting where it is
+ * meant to, e.g. if wakeups are so late that no halt is short enough to grow
+ * the interval: that is a skip.  Such a host may do better with all times
+ * multiplied (-x).
+ *
+ * Not seen from here: halts of exactly the maximum, and invalid wakeups, which
+ * only s390 has.
+ */
+#include <asm/kvm_para.h>
+#include <linux/compiler.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/stat.h>
+
+#include "halt_poll_common.h"
+#include "../../../../include/linux/kvm_halt_poll.h"
+
+#define GUARD_S			60
+#define MAX_PHASES		4
+/* How often to try again if a halt did not come about or was disturbed. */
+#define TRIES_PER_HALT		10
+#define MAX_SCALE		1000
+/* The module's maximum where VMs have their own. */
+#define MODULE_MAX_NS		80000
+
+/* Halts under the same conditions. */
+struct phase {
+	unsigned int halts;
+	unsigned int period_us;
+	unsigned int max_ns;
+	unsigned int ends_at_ns;	/* the interval that they lead to */
+	bool forbidden;			/* by the guest, in MSR_KVM_POLL_CONTROL */
+	bool contended;			/* another task wants the CPU */
+};
+
+struct trajectory {
+	const char *name;
+	unsigned int grow, grow_start_ns, shrink;
+	bool own_max;			/* set by KVM_CAP_HALT_POLL */
+	struct phase phases[MAX_PHASES];
+};
+
+/* With grow 2 and grow_start 10000, from 0 by way of 10, 20, 40 and 80 us. */
+#define GROW_TO_160_US							\
+	{ .halts = 8, .period_us = 120, .max_ns = 160000, .ends_at_ns = 160000 }
+
+static const struct trajectory trajectories[] = {
+	/* Growth, and the maximum. */
+	{
+		.name = "growth to the maximum, decay by 2",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 7, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "growth beyond the maximum is capped",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			{ .halts = 8, .period_us = 180, .max_ns = 200000, .ends_at_ns = 200000 },
+			{ .halts = 7, .period_us = 1000, .max_ns = 200000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "growth does not wrap",
+		.grow = 429497, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			{ .halts = 4, .period_us = 120, .max_ns = 160000, .ends_at_ns = 160000 },
+			{ .halts = 3, .period_us = 300, .max_ns = UINT_MAX,
+			  .ends_at_ns = UINT_MAX },
+		},
+	}, {
+		.name = "grow 1 stays at grow_start",
+		.grow = 1, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			{ .halts = 5, .period_us = 120, .max_ns = 160000, .ends_at_ns = 10000 },
+			{ .halts = 2, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "grow 0 never grows",
+		.grow = 0, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			{ .halts = 5, .period_us = 50, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "grow_start 0 never starts",
+		.grow = 2, .grow_start_ns = 0, .shrink = 2,
+		.phases = {
+			{ .halts = 5, .period_us = 50, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "grow_start above the maximum",
+		.grow = 2, .grow_start_ns = 1600000, .shrink = 2,
+		.phases = {
+			{ .halts = 3, .period_us = 120, .max_ns = 160000, .ends_at_ns = 160000 },
+			{ .halts = 2, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	},
+	/* Decay. */
+	{
+		.name = "shrink 0 resets",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 0,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 3, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "shrink 1 never shrinks",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 1,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 3, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 160000 },
+		},
+	}, {
+		.name = "decay by 4",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 4,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 5, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 0 },
+		},
+	},
+	/* The maximum changes under way. */
+	{
+		.name = "the maximum is lowered and raised",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 3, .period_us = 30, .max_ns = 50000, .ends_at_ns = 50000 },
+			{ .halts = 3, .period_us = 80, .max_ns = 100000, .ends_at_ns = 100000 },
+		},
+	}, {
+		.name = "the maximum is lowered below the halts",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 4, .period_us = 120, .max_ns = 50000, .ends_at_ns = 0 },
+		},
+	}, {
+		.name = "the maximum is set to 0 and back",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 3, .period_us = 120, .max_ns = 0, .ends_at_ns = 0 },
+			{ .halts = 2, .period_us = 120, .max_ns = 160000, .ends_at_ns = 20000 },
+		},
+	},
+	/* Halts that must not count. */
+	{
+		.name = "polling forbidden by the guest starts over",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 3, .period_us = 120, .max_ns = 160000, .ends_at_ns = 0,
+			  .forbidden = true },
+			{ .halts = 2, .period_us = 120, .max_ns = 160000, .ends_at_ns = 20000 },
+		},
+	}, {
+		.name = "polls cut short, halts below the maximum",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			{ .halts = 5, .period_us = 30, .max_ns = 160000, .ends_at_ns = 40000 },
+			{ .halts = 5, .period_us = 120, .max_ns = 160000, .ends_at_ns = 40000,
+			  .contended = true },
+			{ .halts = 3, .period_us = 30, .max_ns = 160000, .ends_at_ns = 40000 },
+		},
+	}, {
+		.name = "polls cut short, halts above the maximum",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2,
+		.phases = {
+			{ .halts = 5, .period_us = 30, .max_ns = 160000, .ends_at_ns = 40000 },
+			{ .halts = 5, .period_us = 1000, .max_ns = 160000, .ends_at_ns = 40000,
+			  .contended = true },
+			{ .halts = 3, .period_us = 30, .max_ns = 160000, .ends_at_ns = 40000 },
+		},
+	},
+	/* A maximum of the VM's own. */
+	{
+		.name = "KVM_CAP_HALT_POLL overrides the module's maximum",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .own_max = true,
+		.phases = {
+			GROW_TO_160_US,
+			{ .halts = 3, .period_us = 30, .max_ns = 50000, .ends_at_ns = 50000 },
+			{ .halts = 3, .period_us = 30, .max_ns = 0, .ends_at_ns = 0 },
+			{ .halts = 2, .period_us = 120, .max_ns = UINT_MAX, .ends_at_ns = 20000 },
+		},
+	},
+};
+
+struct changes {
+	unsigned int nr;
+	struct {
+		unsigned int from, to;
+	} list[4];
+};
+
+/* What trace and stats say about one halt. */
+struct halt {
+	unsigned int before_ns, after_ns;	/* the interval */
+	unsigned int nr_wakeups;
+	u64 ns;
+	bool valid;
+	struct changes changes;
+	struct stats stats;
+};
+
+struct guest {
+	struct kvm_vm *vm;
+	struct kvm_vcpu *vcpu;
+	struct kvm_halt_poll_params params;
+	unsigned int interval_ns;
+	struct stats stats;
+};
+
+static unsigned int scale = 1;
+static int tsc_khz;
+/* Why the test skips. */
+static char reason[128];
+
+/* Set by the host. */
+static u64 guest_period;
+static u64 guest_poll_control;
+
+static void guest_code(void)
+{
+	u64 poll_control = 1;
+
+	guest_setup_timer();
+	for (;;) {
+		if (poll_control != guest_poll_control) {
+			poll_control = guest_poll_control;
+			wrmsr(MSR_KVM_POLL_CONTROL, poll_control);
+		}
+		guest_halt(guest_period);
+		GUEST_ASSERT(nr_irqs);
+		GUEST_SYNC(0);
+	}
+}
+
+static __printf(1, 2) int skip(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, args);
+	va_end(args);
+	return KSFT_SKIP;
+}
+
+/* All times of the tables are for fast hosts. */
+static unsigned int scaled(unsigned int val)
+{
+	return min((u64)val * scale, (u64)UINT_MAX);
+}
+
+/* Trace events of this thread, which runs all vCPUs; NULL if there are none. */
+static FILE *trace;
+static char trace_dir[64];
+
+static bool write_trace(const char *name, const char *val)
+{
+	int len = strlen(val), fd;
+	char path[128];
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/%s", trace_dir, name);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return false;
+
+	ok = write(fd, val, len) == len;
+	close(fd);
+	return ok;
+}
+
+static void open_trace(void)
+{
+	char path[128], pid[16];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/halt_poll_test-%d",
+		 getpid());
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (mkdir(path, 0700))
+		return;
+
+	strcpy(trace_dir, path);
+	if (!write_trace("set_event_pid", pid) ||
+	    !write_trace("events/kvm/kvm_halt_poll_ns/enable", "1") ||
+	    !write_trace("events/kvm/kvm_vcpu_wakeup/enable", "1"))
+		return;
+
+	snprintf(path, sizeof(path), "%s/trace_pipe", trace_dir);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	if (fd >= 0)
+		trace = fdopen(fd, "r");
+}
+
+/* Also runs in signal handlers; rmdir() fails as long as the trace is open. */
+static void undo_everything(void)
+{
+	restore_params();
+	if (trace)
+		close(fileno(trace));
+	if (*trace_dir)
+		rmdir(trace_dir);
+}
+
+static void add_change(struct changes *changes, unsigned int from, unsigned int to)
+{
+	if (changes->nr < ARRAY_SIZE(changes->list)) {
+		changes->list[changes->nr].from = from;
+		changes->list[changes->nr].to = to;
+	}
+	changes->nr++;
+}
+
+static void read_trace(struct halt *h)
+{
+	unsigned int from, to;
+	char line[256], valid[16];
+	char *event;
+
+	while (fgets(line, sizeof(line), trace)) {
+		event = strstr(line, ": kvm_");
+		if (!event)
+			continue;
+		if (sscanf(event, ": kvm_vcpu_wakeup: %*s time %lu ns, polling %15s",
+			   &h->ns, valid) == 2) {
+			h->valid = !strcmp(valid, "valid");
+			h->nr_wakeups++;
+		} else if (sscanf(event, ": kvm_halt_poll_ns: %*s %*u: halt_poll_ns %u (%*s %u)",
+				  &to, &from) == 2) {
+			add_change(&h->changes, from, to);
+			h->after_ns = to;
+		}
+	}
+	/* There is no more for now, which is no reason not to read on later. */
+	clearerr(trace);
+}
+
+static void halt_once(struct guest *g, struct halt *h)
+{
+	struct stats start = g->stats;
+
+	memset(h, 0, sizeof(*h));
+	h->before_ns = g->interval_ns;
+	h->after_ns = g->interval_ns;
+	run_to_ucall(g->vcpu, UCALL_SYNC, GUARD_S);
+
+	read_stats(g->vcpu, &g->stats);
+	h->stats = g->stats;
+	sub_stats(&h->stats, &start);
+	if (trace)
+		read_trace(h);
+}
+
+static u64 polled_ns(const struct halt *h)
+{
+	return h->stats.val[SUCCESS_NS] + h->stats.val[FAIL_NS];
+}
+
+static void move_interval(struct guest *g, unsigned int to, struct changes *wanted)
+{
+	if (to != g->interval_ns)
+		add_change(wanted, g->interval_ns, to);
+	g->interval_ns = to;
+}
+
+/*
+ * What KVM should have done.  A poll that did not last for the interval hit, or
+ * was cut short: the interval stays as it is.  Returns whether KVM should poll.
+ */
+static bool predict(struct guest *g, const struct phase *phase, const struct halt *h,
+		    struct changes *wanted)
+{
+	unsigned int polls_ns;
+
+	wanted->nr = 0;
+	move_interval(g, kvm_halt_poll_cap(g->interval_ns, &g->params), wanted);
+	if (phase->forbidden)
+		move_interval(g, 0, wanted);
+
+	polls_ns = g->interval_ns;
+	if (!phase->forbidden && polled_ns(h) >= polls_ns)
+		move_interval(g, kvm_halt_poll_next(polls_ns, h->ns, h->valid, &g->params),
+			      wanted);
+	return polls_ns;
+}
+
+static bool same_changes(const struct changes *a, const struct changes *b)
+{
+	return a->nr == b->nr && a->nr <= ARRAY_SIZE(a->list) &&
+	       !memcmp(a->list, b->list, a->nr * sizeof(a->list[0]));
+}
+
+static void print_changes(const char *what, const struct changes *changes)
+{
+	int i;
+
+	ksft_print_msg("  %s:", what);
+	for (i = 0; i < changes->nr && i < ARRAY_SIZE(changes->list); i++)
+		printf(" %u to %u", changes->list[i].from, changes->list[i].to);
+	printf("%s\n", i ? "" : " no change");
+}
+
+static bool check_halt(struct guest *g, const struct phase *phase, const struct halt *h)
+{
+	s64 attempted = h->stats.val[ATTEMPTED];
+	struct changes wanted;
+	bool polls;
+
+	polls = predict(g, phase, h, &wanted);
+	if (same_changes(&h->changes, &wanted) && attempted == polls)
+		return true;
+
+	ksft_print_msg("interval %u, maximum %u, halt of %lu ns\n", h->before_ns,
+		       g->params.max_ns, h->ns);
+	ksft_print_msg("  polls: wanted %d, got %ld, of %lu ns\n", polls, attempted,
+		       polled_ns(h));
+	print_changes("wanted", &wanted);
+	print_changes("traced", &h->changes);
+	return false;
+}
+
+/*
+ * Does this halt count?  If the guest did not halt, as its timer was too fast,
+ * there was none; if it did so twice, as something else woke it up in between,
+ * the stats do not tell what belongs to which: take the interval as traced.
+ */
+static bool halt_counts(struct guest *g, const struct phase *phase, const struct halt *h)
+{
+	if (h->nr_wakeups > 1)
+		g->interval_ns = h->after_ns;
+	if (h->nr_wakeups != 1)
+		return false;
+
+	return !phase->contended || polled_ns(h) < h->before_ns;
+}
+
+static pthread_t spinner;
+static sem_t spinning;
+static bool stop_spinning;
+
+/*
+ * A poll ends when its CPU has another task to run.  This one always wants to,
+ * and gets out of the way of any other at once.
+ */
+static void *spin(void *arg)
+{
+	const struct sched_param param = {};
+
+	TEST_ASSERT(!sched_setscheduler(0, SCHED_IDLE, &param), "No SCHED_IDLE");
+	sem_post(&spinning);
+	while (!READ_ONCE(stop_spinning))
+		;
+	return NULL;
+}
+
+static void start_spinning(void)
+{
+	stop_spinning = false;
+	sem_init(&spinning, 0, 0);
+	TEST_ASSERT(!pthread_create(&spinner, NULL, spin, NULL), "No thread");
+	sem_wait(&spinning);
+}
+
+static void end_spinning(void)
+{
+	WRITE_ONCE(stop_spinning, true);
+	pthread_join(spinner, NULL);
+}
+
+static int run_halts(struct guest *g, const struct phase *phase)
+{
+	unsigned int tries = phase->halts * TRIES_PER_HALT, halts = 0;
+	unsigned int start_ns = g->interval_ns, end_ns = scaled(phase->ends_at_ns);
+	struct halt h;
+
+	while (halts < phase->halts || g->interval_ns != end_ns) {
+		if (!tries--)
+			return skip("%u %shalts of %u us, interval %u: wanted %u, %u (try -x %u)",
+				    halts, phase->contended ? "contended " : "",
+				    scaled(phase->period_us), g->interval_ns,
+				    phase->halts, end_ns, scale * 4);
+		halt_once(g, &h);
+		if (h.nr_wakeups == 1 && !check_halt(g, phase, &h))
+			return KSFT_FAIL;
+		halts += halt_counts(g, phase, &h);
+	}
+
+	ksft_print_msg("%u halts of %u us, maximum %u: interval %u to %u\n", halts,
+		       scaled(phase->period_us), g->params.max_ns, start_ns, g->interval_ns);
+	return KSFT_PASS;
+}
+
+static void tell_guest(struct guest *g, unsigned int period_us, bool may_poll)
+{
+	guest_period = (u64)scaled(period_us) * tsc_khz / 1000;
+	guest_poll_control = may_poll;
+	sync_global_to_guest(g->vm, guest_period);
+	sync_global_to_guest(g->vm, guest_poll_control);
+}
+
+static int run_phase(struct guest *g, const struct phase *phase)
+{
+	int result;
+
+	tell_guest(g, phase->period_us, !phase->forbidden);
+	if (phase->contended)
+		start_spinning();
+	result = run_halts(g, phase);
+	if (phase->contended)
+		end_spinning();
+	return result;
+}
+
+static int set_params(unsigned int max_ns, unsigned int grow, unsigned int grow_start_ns,
+		      unsigned int shrink)
+{
+	const s64 wanted[NR_PARAMS] = {
+		[HALT_POLL_NS]	= scaled(max_ns),
+		[GROW]		= grow,
+		[GROW_START]	= scaled(grow_start_ns),
+		[SHRINK]	= shrink,
+	};
+	const char *problem;
+	int i;
+
+	for (i = 0; i < NR_PARAMS; i++) {
+		problem = set_param(&params[i], wanted[i]);
+		if (problem)
+			return skip("%s", problem);
+	}
+	return KSFT_PASS;
+}
+
+static void create_guest(struct guest *g)
+{
+	memset(g, 0, sizeof(*g));
+	g->vm = create_halting_vm(&g->vcpu, guest_code);
+	read_stats(g->vcpu, &g->stats);
+	g->params = (struct kvm_halt_poll_params) {
+		.max_ns = params[HALT_POLL_NS].val,
+		.grow = params[GROW].val,
+		.grow_start_ns = params[GROW_START].val,
+		.shrink = params[SHRINK].val,
+	};
+}
+
+static void set_own_max(struct guest *g, unsigned int max_ns)
+{
+	g->params.max_ns = scaled(max_ns);
+	vm_enable_cap(g->vm, KVM_CAP_HALT_POLL, g->params.max_ns);
+}
+
+/* Returns NULL, or why the module's maximum cannot be set. */
+static const char *set_module_max(struct guest *g, unsigned int max_ns)
+{
+	g->params.max_ns = scaled(max_ns);
+	return set_param(&params[HALT_POLL_NS], g->params.max_ns);
+}
+
+static int run_phases(const struct trajectory *t)
+{
+	const struct phase *phase = t->phases;
+	const char *problem = NULL;
+	int result = KSFT_PASS;
+	struct guest g;
+
+	create_guest(&g);
+	for (; phase < t->phases + MAX_PHASES && phase->halts && !result; phase++) {
+		if (t->own_max)
+			set_own_max(&g, phase->max_ns);
+		else
+			problem = set_module_max(&g, phase->max_ns);
+		result = problem ? skip("%s", problem) : run_phase(&g, phase);
+	}
+	kvm_vm_free(g.vm);
+	return result;
+}
+
+static bool is_forbidden(const struct trajectory *t)
+{
+	int i;
+
+	for (i = 0; i < MAX_PHASES; i++) {
+		if (t->phases[i].forbidden)
+			return true;
+	}
+	return false;
+}
+
+static int run_trajectory(const struct trajectory *t)
+{
+	int result;
+
+	if (!trace)
+		return skip("No tracefs instance with KVM's events");
+	if (is_forbidden(t) && !kvm_cpu_has(X86_FEATURE_KVM_POLL_CONTROL))
+		return skip("No MSR_KVM_POLL_CONTROL");
+	if (t->own_max && !kvm_has_cap(KVM_CAP_HALT_POLL))
+		return skip("No KVM_CAP_HALT_POLL");
+
+	result = set_params(t->own_max ? MODULE_MAX_NS : t->phases[0].max_ns,
+			    t->grow, t->grow_start_ns, t->shrink);
+	return result ? result : run_phases(t);
+}
+
+/* Two VMs at a time, one with a maximum of its own. */
+static int test_other_vm(void)
+{
+	static const struct phase own = {
+		.halts = 8, .period_us = 120, .ends_at_ns = 160000,
+	};
+	static const struct phase module = {
+		.halts = 6, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+	};
+	struct guest a, b;
+	int result;
+
+	if (!trace)
+		return skip("No tracefs instance with KVM's events");
+	if (!kvm_has_cap(KVM_CAP_HALT_POLL))
+		return skip("No KVM_CAP_HALT_POLL");
+	result = set_params(MODULE_MAX_NS, 2, 10000, 2);
+	if (result)
+		return result;
+
+	create_guest(&a);
+	create_guest(&b);
+	set_own_max(&a, own.ends_at_ns);
+	result = run_phase(&a, &own);
+	if (!result)
+		result = run_phase(&b, &module);
+	kvm_vm_free(a.vm);
+	kvm_vm_free(b.vm);
+	return result;
+}
+
+static bool refused(struct kvm_vm *vm, u32 flags, u64 max_ns)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_HALT_POLL,
+		.flags = flags,
+		.args = { max_ns },
+	};
+	int ret = __vm_ioctl(vm, KVM_ENABLE_CAP, &cap);
+
+	if (ret == -1 && errno == EINVAL)
+		return true;
+
+	ksft_print_msg("flags %u, maximum %lu: wanted EINVAL, got %d (%s)\n", flags,
+		       max_ns, ret, ret ? strerror(errno) : "accepted");
+	return false;
+}
+
+/* What is refused leaves the maximum as it was, here 0.  Needs no trace. */
+static int test_refused_values(void)
+{
+	static const u64 wide[] = { 1ull << 32, (1ull << 32) + 160000, 1ull << 63, ULLONG_MAX };
+	struct guest g;
+	struct halt h;
+	bool ok;
+	int i;
+
+	if (!kvm_has_cap(KVM_CAP_HALT_POLL))
+		return skip("No KVM_CAP_HALT_POLL");
+
+	create_guest(&g);
+	set_own_max(&g, 0);
+	ok = refused(g.vm, 1, 160000) && refused(g.vm, 1u << 31, 160000);
+	for (i = 0; i < ARRAY_SIZE(wide); i++)
+		ok = refused(g.vm, 0, wide[i]) && ok;
+
+	tell_guest(&g, 50, true);
+	for (i = 0; i < 5 && ok; i++) {
+		halt_once(&g, &h);
+		ok = !h.stats.val[ATTEMPTED];
+	}
+	kvm_vm_free(g.vm);
+	return ok ? KSFT_PASS : KSFT_FAIL;
+}
+
+static void report(const char *name, int result)
+{
+	if (result == KSFT_SKIP)
+		ksft_test_result_code(KSFT_SKIP, name, "%s", reason);
+	else
+		ksft_test_result(result == KSFT_PASS, "%s\n", name);
+}
+
+/* Contention is for one CPU, which threads created later inherit. */
+static void pin_to_one_cpu(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(sched_getcpu(), &cpus);
+	TEST_ASSERT(!sched_setaffinity(0, sizeof(cpus), &cpus), "No affinity");
+}
+
+static void help(const char *name)
+{
+	printf("usage: %s [-h] [-x factor]\n\n", name);
+	printf("-x: Multiply all times, for slow hosts (default: %u).\n", scale);
+}
+
+static void parse_options(int argc, char *argv[])
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "hx:")) != -1) {
+		switch (opt) {
+		case 'x':
+			scale = parse_u32(opt, optarg, 1, MAX_SCALE);
+			break;
+		case 'h':
+			help(argv[0]);
+			exit(KSFT_PASS);
+		default:
+			exit(KSFT_FAIL);
+		}
+	}
+
+	if (optind < argc)
+		usage_error("wanted options only, got '%s'", argv[optind]);
+}
+
+int main(int argc, char *argv[])
+{
+	int i;
+
+	parse_options(argc, argv);
+
+	ksft_print_header();
+	tsc_khz = probe_kvm(guest_code);
+	pin_to_one_cpu();
+	setup_cleanup(undo_everything);
+	open_trace();
+
+	ksft_set_plan(ARRAY_SIZE(trajectories) + 2);
+	for (i = 0; i < ARRAY_SIZE(trajectories); i++)
+		report(trajectories[i].name, run_trajectory(&trajectories[i]));
+	report("KVM_CAP_HALT_POLL leaves other VMs alone", test_other_vm());
+	report("KVM_CAP_HALT_POLL refuses flags and wide values", test_refused_values());
+	ksft_finished();
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of halt polling share: a guest that halts until its timer
+ * fires, KVM's module parameters, the vCPU's stats, options.
+ */
+#ifndef SELFTEST_KVM_HALT_POLL_COMMON_H
+#define SELFTEST_KVM_HALT_POLL_COMMON_H
+
+#include <ctype.h>
+#include <signal.h>
+#include <time.h>
+
+#include "apic.h"
+#include "kvm_util.h"
+#include "processor.h"
+#include "test_util.h"
+
+#define TIMER_VECTOR		0xec
+#define HLT_OPCODE		0xf4
+
+/* When the first interrupt of this halt came, and how many have come. */
+static u64 irq_tsc;
+static u64 nr_irqs;
+/* The deadline of this halt was past before HLT. */
+static bool late;
+
+static inline void timer_handler(struct ex_regs *regs)
+{
+	u64 now = rdtsc();
+
+	/*
+	 * CPUs keep interrupts off from STI to the end of HLT, but QEMU's SVM
+	 * does not if a VM-Exit comes in between.  Skip HLT, which would wait
+	 * for ever, if it is where the interrupt came.
+	 */
+	if (*(u8 *)regs->rip == HLT_OPCODE) {
+		regs->rip++;
+		late = true;
+	}
+
+	if (!nr_irqs++)
+		irq_tsc = now;
+	x2apic_write_reg(APIC_EOI, 0);
+}
+
+static inline void guest_setup_timer(void)
+{
+	x2apic_enable();
+	x2apic_write_reg(APIC_LVTT, APIC_LVT_TIMER_TSCDEADLINE | TIMER_VECTOR);
+}
+
+/* Halt for so many TSC cycles; returns when the timer was to fire. */
+static inline u64 guest_halt(u64 cycles)
+{
+	u64 deadline;
+
+	nr_irqs = 0;
+	deadline = rdtsc() + cycles;
+	wrmsr(MSR_IA32_TSC_DEADLINE, deadline);
+	late = rdtsc() >= deadline;
+
+	/* Interrupts are on for HLT alone. */
+	asm volatile("sti; hlt; cli" ::: "memory");
+	return deadline;
+}
+
+static inline struct kvm_vm *create_halting_vm(struct kvm_vcpu **vcpu, void *guest_code)
+{
+	struct kvm_vm *vm = vm_create_with_one_vcpu(vcpu, guest_code);
+
+	vcpu_set_cpuid_feature(*vcpu, X86_FEATURE_TSC_DEADLINE_TIMER);
+	vm_install_exception_handler(vm, TIMER_VECTOR, timer_handler);
+	return vm;
+}
+
+/* A lost timer leaves the vCPU halted for ever: give up after guard_s. */
+static inline void run_to_ucall(struct kvm_vcpu *vcpu, u64 wanted, unsigned int guard_s)
+{
+	struct ucall uc;
+	u64 cmd;
+
+	alarm(guard_s);
+	vcpu_run(vcpu);
+	alarm(0);
+
+	cmd = get_ucall(vcpu, &uc);
+	if (cmd == UCALL_ABORT)
+		REPORT_GUEST_ASSERT(uc);
+
+	/* A stale EACCES would turn a failed assert into a skip. */
+	errno = 0;
+	TEST_ASSERT(cmd == wanted, "wanted ucall %lu, got %lu, exit reason %u (%s)",
+		    wanted, cmd, vcpu->run->exit_reason,
+		    exit_reason_str(vcpu->run->exit_reason));
+}
+
+enum { HALT_POLL_NS, GROW, GROW_START, SHRINK, NR_PARAMS };
+
+/* KVM's module parameters; -1 is "absent". */
+static struct param {
+	const char *name;
+	s64 val;
+	char old[16];
+	int fd;			/* open as long as there is "old" to put back */
+} params[NR_PARAMS] = {
+	[HALT_POLL_NS]	= { "halt_poll_ns", -1, "", -1 },
+	[GROW]		= { "halt_poll_ns_grow", -1, "", -1 },
+	[GROW_START]	= { "halt_poll_ns_grow_start", -1, "", -1 },
+	[SHRINK]	= { "halt_poll_ns_shrink", -1, "", -1 },
+};
+
+static inline bool read_sysfs(const char *path, char *buf, int size)
+{
+	FILE *f = fopen(path, "r");
+	bool ok;
+
+	snprintf(buf, size, "absent");
+	if (!f)
+		return false;
+
+	ok = fgets(buf, size, f);
+	buf[strcspn(buf, "\n")] = '\0';
+	fclose(f);
+	return ok;
+}
+
+static inline void param_path(const char *name, char *path, int size)
+{
+	snprintf(path, size, "/sys/module/kvm/parameters/%s", name);
+}
+
+static inline void read_param(struct param *p)
+{
+	char path[96], buf[16];
+
+	param_path(p->name, path, sizeof(path));
+	p->val = read_sysfs(path, buf, sizeof(buf)) ? strtoul(buf, NULL, 10) : -1;
+}
+
+static inline bool open_param(struct param *p)
+{
+	char path[96];
+
+	if (p->fd >= 0)
+		return true;
+
+	param_path(p->name, path, sizeof(path));
+	if (read_sysfs(path, p->old, sizeof(p->old)))
+		p->fd = open(path, O_WRONLY);
+	return p->fd >= 0;
+}
+
+/* Returns NULL, or why the parameter cannot be set. */
+static inline const char *set_param(struct param *p, s64 wanted)
+{
+	static char why[96];
+	char val[16];
+	int len;
+
+	read_param(p);
+	if (p->val == wanted)
+		return NULL;
+
+	len = snprintf(val, sizeof(val), "%ld", wanted);
+	if (!open_param(p) || pwrite(p->fd, val, len, 0) != len) {
+		snprintf(why, sizeof(why), "Cannot set %s to %s: %s", p->name, val,
+			 strerror(errno));
+		return why;
+	}
+
+	read_param(p);
+	errno = 0;
+	TEST_ASSERT(p->val == wanted,
+		    "%s reads %ld after %ld was written: does somebody else set it?",
+		    p->name, p->val, wanted);
+	return NULL;
+}
+
+/* Also runs in signal handlers. */
+static inline void restore_params(void)
+{
+	struct param *p;
+
+	for (p = params; p < params + NR_PARAMS; p++) {
+		if (p->fd >= 0 && pwrite(p->fd, p->old, strlen(p->old), 0) < 0)
+			break;
+	}
+}
+
+static void (*cleanup)(void);
+
+static inline void fatal_signal(int sig)
+{
+	static const char msg[] = "Bail out! A timer interrupt seems lost\n";
+
+	cleanup();
+	if (sig == SIGALRM && write(STDOUT_FILENO, msg, sizeof(msg) - 1) < 0)
+		_exit(KSFT_FAIL);
+
+	/* The default action is back in place, and follows on return. */
+	raise(sig);
+}
+
+/* Run fn, which signal handlers must be able to, whatever ends the test. */
+static inline void setup_cleanup(void (*fn)(void))
+{
+	static const int signals[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM,
+	};
+	struct sigaction sa = {
+		.sa_handler = fatal_signal,
+		.sa_flags = SA_RESETHAND,
+	};
+	int i;
+
+	cleanup = fn;
+	atexit(fn);
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &sa, NULL);
+}
+
+static const char * const stat_names[] = {
+	"halt_exits", "halt_attempted_poll", "halt_successful_poll",
+	"halt_poll_success_ns", "halt_poll_fail_ns", "halt_wait_ns",
+};
+
+enum { EXITS, ATTEMPTED, SUCCESSFUL, SUCCESS_NS, FAIL_NS, WAIT_NS, NR_STATS };
+
+struct stats {
+	s64 val[NR_STATS];
+};
+
+/* The library's own reader aborts if it does not know the stat: return -1. */
+static inline s64 read_stat(int fd, const char *name)
+{
+	union {
+		struct kvm_stats_desc desc;
+		char space[sizeof(struct kvm_stats_desc) + 256];
+	} u;
+	struct kvm_stats_header header;
+	ssize_t size;
+	s64 val;
+	int i;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		return -1;
+
+	size = sizeof(u.desc) + header.name_size;
+	if (size > sizeof(u))
+		return -1;
+
+	for (i = 0; i < header.num_desc; i++) {
+		if (pread(fd, &u, size, header.desc_offset + i * size) != size)
+			return -1;
+		if (!strncmp(u.desc.name, name, header.name_size))
+			break;
+	}
+	if (i == header.num_desc)
+		return -1;
+
+	size = pread(fd, &val, sizeof(val), header.data_offset + u.desc.offset);
+	return size == sizeof(val) ? val : -1;
+}
+
+static inline void read_stats(struct kvm_vcpu *vcpu, struct stats *s)
+{
+	int fd = vcpu_get_stats_fd(vcpu);
+	int i;
+
+	for (i = 0; i < NR_STATS; i++)
+		s->val[i] = read_stat(fd, stat_names[i]);
+	close(fd);
+}
+
+static inline void sub_stats(struct stats *s, const struct stats *start)
+{
+	int i;
+
+	for (i = 0; i < NR_STATS; i++)
+		s->val[i] -= start->val[i];
+}
+
+/* Everything that both tests need; returns the frequency of the guest's TSC. */
+static inline int probe_kvm(void *guest_code)
+{
+	struct kvm_vcpu *vcpu;
+	struct timespec res;
+	struct stats stats;
+	struct kvm_vm *vm;
+	int i, tsc_khz;
+
+	TEST_REQUIRE(kvm_has_cap(KVM_CAP_TSC_DEADLINE_TIMER));
+	TEST_REQUIRE(kvm_has_cap(KVM_CAP_GET_TSC_KHZ));
+	TEST_REQUIRE(kvm_has_cap(KVM_CAP_BINARY_STATS_FD));
+
+	__TEST_REQUIRE(!clock_getres(CLOCK_MONOTONIC, &res) && !res.tv_sec && res.tv_nsec == 1,
+		       "No high-resolution timers, wakeups would wait for the tick; has the clocksource settled?");
+
+	vm = create_halting_vm(&vcpu, guest_code);
+	tsc_khz = __vcpu_ioctl(vcpu, KVM_GET_TSC_KHZ, NULL);
+	read_stats(vcpu, &stats);
+	kvm_vm_free(vm);
+
+	__TEST_REQUIRE(tsc_khz > 0, "The TSC's frequency is not known");
+	for (i = 0; i < NR_STATS; i++)
+		__TEST_REQUIRE(stats.val[i] >= 0, "No vCPU stat %s", stat_names[i]);
+
+	return tsc_khz;
+}
+
+#define usage_error(fmt, ...)						\
+do {									\
+	fprintf(stderr, fmt "; see -h\n", ##__VA_ARGS__);		\
+	exit(KSFT_FAIL);						\
+} while (0)
+
+static inline u32 parse_u32(char opt, const char *str, u32 min, u32 max)
+{
+	unsigned long val;
+	char *end;
+
+	errno = 0;
+	val = strtoul(str, &end, 10);
+	if (!isdigit(*str) || *end || errno || val < min || val > max)
+		usage_error("-%c: wanted a number from %u to %u, got '%s'", opt, min, max, str);
+	return val;
+}
+
+#endif /* SELFTEST_KVM_HALT_POLL_COMMON_H */
