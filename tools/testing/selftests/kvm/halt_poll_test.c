@@ -289,13 +289,14 @@ static void open_trace(void)
 	char path[128], pid[16];
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/halt_poll_test-%d",
+	snprintf(trace_dir, sizeof(trace_dir), "/sys/kernel/tracing/instances/halt_poll_test-%d",
 		 getpid());
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (mkdir(path, 0700))
+	if (mkdir(trace_dir, 0700)) {
+		trace_dir[0] = '\0';
 		return;
+	}
 
-	strcpy(trace_dir, path);
 	if (!write_trace("set_event_pid", pid) ||
 	    !write_trace("events/kvm/kvm_halt_poll_ns/enable", "1") ||
 	    !write_trace("events/kvm/kvm_vcpu_wakeup/enable", "1"))
