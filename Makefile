@@ -16,7 +16,7 @@ KERNEL	:= harness/kernel.sh harness/lib.sh harness/x86.conf $(wildcard harness/x
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all mutants cost exhaustive fuzz series am fetch kernel clean distclean
+.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
@@ -41,6 +41,18 @@ check-all: $(BUILD)/.installed
 mutants cost exhaustive fuzz: $(B)/paths
 	@BASE=$(BASE) harness/userspace/$@.sh
 
+## make kunit ARCH=<a>  the KUnit suite on one architecture: um, x86_64, s390, ...
+kunit: $(B)/paths
+	@harness/kunit.sh $(BASE) $(or $(ARCH),um)
+
+## make kunit-all       the KUnit suite on all architectures and as a module
+kunit-all: $(BASES:%=$(BUILD)/%/paths)
+	@harness/kunit-all.sh $(BASE)
+
+## make bisect          each patch by itself: builds, warnings, KUnit
+bisect: $(B)/paths
+	@harness/bisect.sh $(BASE)
+
 ## make series          write patches/ from series/ and our own files
 series: $(BASES:%=$(BUILD)/%/paths)
 	@harness/regenerate.sh patches
@@ -57,7 +69,7 @@ kernel: $(B)/patched/vmlinux
 
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(foreach d,obj stock patched kselftest initramfs.cpio run,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:

@@ -5,7 +5,9 @@ set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly PACKAGES=(clang python3-sphinx sparse
+# The second is for bases that refuse Debian 12's own.
+readonly CLANGS=(clang clang-19)
+readonly PACKAGES=("${CLANGS[@]}" python3-sphinx sparse
 	gcc-powerpc64-linux-gnu gcc-powerpc64le-linux-gnu)
 
 # What differs between the compilations: make's arguments, the objects.
@@ -41,6 +43,12 @@ record()
 	fi
 }
 
+# reason <log>: the first error that a compiler or make tells of, or the last line.
+reason()
+{
+	grep -m1 -E '(error|Error|\*\*\*)[: ]' "$1" || tail -n 1 "$1"
+}
+
 # check <name> <command>...: its output is the check's log.
 check()
 {
@@ -52,7 +60,7 @@ check()
 	(set -e; "$@") >"$out/$patch.$name" 2>&1
 	case $? in
 	0) record passed "$name" ;;
-	*) record failed "$name" "$(tail -n 1 "$out/$patch.$name")" ;;
+	*) record failed "$name" "$(reason "$out/$patch.$name")" ;;
 	esac
 	set -e
 }
@@ -83,7 +91,7 @@ set_kmake()
 	local arch=x86 cross='' cc=()
 
 	case $1 in
-	clang) cc=(CC=clang HOSTCC=clang) ;;
+	clang) cc=(CC="$clang" HOSTCC="$clang") ;;
 	be) arch=powerpc cross=powerpc64-linux-gnu- ;;
 	le) arch=powerpc cross=powerpc64le-linux-gnu- ;;
 	esac
@@ -261,15 +269,17 @@ run_kunit()
 	"$ROOT/harness/kunit.sh" -t "$tree" "$base" um
 }
 
-# clang_refused: why this base cannot be built by the clang there is, if so.
-clang_refused()
+# pick_clang: the first that is new enough for this base.
+pick_clang()
 {
-	local have want
+	local want
 
-	have=$(clang -dumpversion)
 	want=$("$tree/scripts/min-tool-version.sh" llvm)
-	[[ $(printf '%s\n' "$have" "$want" | sort -V | head -n 1) == "$want" ]] ||
-		echo "clang is $have, this base wants $want"
+	for clang in "${CLANGS[@]}"; do
+		! printf '%s\n' "$want" "$("$clang" -dumpversion)" | sort -VC || return 0
+	done
+	refused="$clang is $("$clang" -dumpversion), this base wants $want"
+	return 1
 }
 
 # touches <regex>: does the patch touch such a file?
@@ -311,11 +321,10 @@ each()
 # whole: what is checked of the base and of the whole series only.
 whole()
 {
-	local reason
+	local clang refused
 
-	reason=$(clang_refused)
-	if [[ $reason ]]; then
-		[[ $patch == base ]] || record skipped clang "$reason"
+	if ! pick_clang; then
+		[[ $patch == base ]] || record skipped clang "$refused"
 	elif configure clang; then
 		check clang run_other clang
 	fi

@@ -59,12 +59,13 @@ boot()
 		-o "$dir/run/$name" "$@"
 }
 
+# Joined by &&, as set -e is off in what check() runs.
 same_twice()
 {
-	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
-	boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
-	cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt"
-	cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
+	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0 &&
+		boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0 &&
+		cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt" &&
+		cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
 }
 
 # KVM's own tests run in virtual time: in real time QEMU now and then loses the
@@ -169,6 +170,8 @@ main()
 	require_base "$base"
 	dir=$BUILD/$base
 	out=$dir/check
+	exec 8>"$dir/check.lock"
+	flock -n 8 || die "another check runs on $base"
 	rm -rf "$out"
 	mkdir -p "$out"
 	boot_lane &
