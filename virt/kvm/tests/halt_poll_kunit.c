@@ -541,8 +541,9 @@ static void assert_for(struct kunit *test, bool holds,
 			      interval_ns, (unsigned long long)halt_ns);
 }
 
+/* Is next_ns what may follow? */
 typedef bool (*step_check)(unsigned int interval_ns, u64 halt_ns,
-			   unsigned int next_ns,
+			   bool valid_wakeup, unsigned int next_ns,
 			   const struct kvm_halt_poll_params *p);
 
 /* All intervals and halts, with valid wakeups and without. */
@@ -554,15 +555,16 @@ static void for_all_steps(struct kunit *test, step_check check,
 	for (i = 0; i < NR_VALUES * NR_VALUES * 2; i++) {
 		unsigned int interval_ns = values[i / 2 % NR_VALUES];
 		u64 halt_ns = values[i / 2 / NR_VALUES];
+		bool valid_wakeup = i % 2;
 
-		next_ns = kvm_halt_poll_next(interval_ns, halt_ns, i % 2, p);
-		assert_for(test, check(interval_ns, halt_ns, next_ns, p), p,
-			   interval_ns, halt_ns);
+		next_ns = kvm_halt_poll_next(interval_ns, halt_ns, valid_wakeup, p);
+		assert_for(test, check(interval_ns, halt_ns, valid_wakeup, next_ns, p),
+			   p, interval_ns, halt_ns);
 	}
 }
 
 static bool never_above_max(unsigned int interval_ns, u64 halt_ns,
-			    unsigned int next_ns,
+			    bool valid_wakeup, unsigned int next_ns,
 			    const struct kvm_halt_poll_params *p)
 {
 	return next_ns <= p->max_ns;
@@ -581,7 +583,7 @@ static void halt_poll_never_above_max_test(struct kunit *test)
 
 /* An interval moves to 0 or to what is worth polling for, if max allows. */
 static bool never_too_short(unsigned int interval_ns, u64 halt_ns,
-			    unsigned int next_ns,
+			    bool valid_wakeup, unsigned int next_ns,
 			    const struct kvm_halt_poll_params *p)
 {
 	return next_ns == interval_ns || next_ns == 0 ||
@@ -684,20 +686,17 @@ static void halt_poll_long_halts_end_test(struct kunit *test)
 }
 
 /* The same rules, in another shape. */
+static bool as_reference(unsigned int interval_ns, u64 halt_ns,
+			 bool valid_wakeup, unsigned int next_ns,
+			 const struct kvm_halt_poll_params *p)
+{
+	return next_ns == halt_poll_reference(interval_ns, halt_ns, valid_wakeup, p);
+}
+
 static void check_reference(struct kunit *test,
 			    const struct kvm_halt_poll_params *p)
 {
-	unsigned int i, next_ns;
-
-	for (i = 0; i < NR_VALUES * NR_VALUES * 2; i++) {
-		unsigned int interval_ns = values[i / 2 % NR_VALUES];
-		u64 halt_ns = values[i / 2 / NR_VALUES];
-
-		next_ns = kvm_halt_poll_next(interval_ns, halt_ns, i % 2, p);
-		assert_for(test, next_ns == halt_poll_reference(interval_ns, halt_ns,
-								i % 2, p),
-			   p, interval_ns, halt_ns);
-	}
+	for_all_steps(test, as_reference, p);
 }
 
 static void halt_poll_reference_test(struct kunit *test)
