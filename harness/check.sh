@@ -18,10 +18,16 @@ usage()
 # check <name> <command>...: counts as one, passed if the command succeeds.
 check()
 {
-	local name=$1
+	local name=$1 status
 	shift
 
-	if "$@" >"$out/$name.log" 2>&1; then
+	# In a subshell of its own: within an "if", set -e would not hold, and only
+	# the last command of a function would count.
+	set +e
+	(set -e; "$@") >"$out/$name.log" 2>&1
+	status=$?
+	set -e
+	if [[ $status == 0 ]]; then
 		record pass 1 "$name"
 	else
 		record fail 1 "$name"
@@ -59,13 +65,12 @@ boot()
 		-o "$dir/run/$name" "$@"
 }
 
-# Joined by &&, as set -e is off in what check() runs.
 same_twice()
 {
-	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0 &&
-		boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0 &&
-		cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt" &&
-		cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
+	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
+	boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
+	cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt"
+	cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
 }
 
 # KVM's own tests run in virtual time: in real time QEMU now and then loses the
