@@ -67,10 +67,16 @@ boot()
 
 same_twice()
 {
-	boot repeat-1 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
-	boot repeat-2 -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
+	boot repeat-1 -m virtual -t 300 -j "$ROOT/harness/repeat.job" -c kunit.enable=0
+	boot repeat-2 -m virtual -t 300 -j "$ROOT/harness/repeat.job" -c kunit.enable=0
 	cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt"
 	cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
+}
+
+# last_tap <file>: the last of its documents.
+last_tap()
+{
+	awk '/^TAP version / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$1"
 }
 
 # KVM's own tests run in virtual time: in real time QEMU now and then loses the
@@ -81,10 +87,20 @@ boot_lane()
 	check boot-real-time boot real -m real -j "$ROOT/harness/real.job"
 	tap kunit "$dir/run/real/console.log"
 	tap latency-test-real-time "$dir/run/real/result.txt"
+	check boot-stress boot stress -m real -t 600 \
+		-j "$ROOT/harness/stress.job" -c kunit.enable=0
+	tap stress-test-real-time "$dir/run/stress/result.txt"
+	check boot-skips boot skips -m real -t 600 -j "$ROOT/harness/skips.job" -c kunit.enable=0
+	tap skips "$dir/run/skips/result.txt"
+	check boot-no-highres boot no-highres -m real -j "$ROOT/harness/skips.job" \
+		-c "highres=off kunit.enable=0"
+	tap skips-no-highres "$dir/run/no-highres/result.txt"
 	check boot-virtual-time boot virtual -m virtual -t 600 \
 		-j "$ROOT/harness/virtual.job" -c kunit.enable=0
 	tap selftests-virtual-time "$dir/run/virtual/result.txt"
 	check virtual-time-repeats same_twice
+	last_tap "$dir/run/repeat-1/result.txt" >"$out/behaviour-test.tap" || true
+	tap behaviour-test-virtual-time "$out/behaviour-test.tap"
 }
 
 # git_am <base>: on a clean copy of what the series touches.

@@ -416,7 +416,7 @@ static int judge_wakeups(const struct stats *d, u64 extra, bool polls, u64 elaps
 
 static const char *cannot_test(enum source source, bool polls)
 {
-	bool one_cpu = sysconf(_SC_NPROCESSORS_ONLN) < 2;
+	bool one_cpu = count_cpus() < 2;
 
 	if (!kvm_has_cap(KVM_CAP_HALT_POLL))
 		return "No KVM_CAP_HALT_POLL";
@@ -509,7 +509,7 @@ struct writer {
 	unsigned int nr;
 };
 
-static void rewrite(struct fire *f, u64 *random)
+static bool rewrite(struct fire *f, u64 *random)
 {
 	u64 what = next_random(random);
 	unsigned int i = f->vm ? HALT_POLL_NS : what % NR_PARAMS;
@@ -517,13 +517,11 @@ static void rewrite(struct fire *f, u64 *random)
 	char text[16];
 	int len;
 
-	if (f->vm) {
-		vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, val);
-		return;
-	}
+	if (f->vm)
+		return !__vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, val);
+
 	len = snprintf(text, sizeof(text), "%u", val);
-	TEST_ASSERT(pwrite(params[i].fd, text, len, 0) == len, "Cannot set %s to %u: %s",
-		    params[i].name, val, strerror(errno));
+	return pwrite(params[i].fd, text, len, 0) == len;
 }
 
 /* What it writes must not come after what puts the parameters back. */
@@ -532,6 +530,7 @@ static void *run_writer(void *arg)
 	struct writer *w = arg;
 	u64 random = seed + w->nr;
 	sigset_t all;
+	bool ok;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
@@ -539,8 +538,9 @@ static void *run_writer(void *arg)
 		__atomic_store_n(&writing[w->nr], true, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&stop_writers, __ATOMIC_SEQ_CST))
 			break;
-		rewrite(w->fire, &random);
+		ok = rewrite(w->fire, &random);
 		__atomic_store_n(&writing[w->nr], false, __ATOMIC_SEQ_CST);
+		TEST_ASSERT(ok, "Cannot set a parameter: %s", strerror(errno));
 		host_delay(&random);
 	}
 	__atomic_store_n(&writing[w->nr], false, __ATOMIC_SEQ_CST);
