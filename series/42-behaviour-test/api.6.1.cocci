@@ -3,7 +3,7 @@
 @ gnu_source @
 @@
 +#define _GNU_SOURCE
- #include <asm/kvm_para.h>
+ #include <linux/compiler.h>
 
 @ skip @
 expression name, reason;

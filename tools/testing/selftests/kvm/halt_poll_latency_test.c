@@ -3,13 +3,14 @@
  * Measure how late a halted vCPU wakes up for its timer, and what the host
  * spends on polling for that timer.
  *
- * The guest arms its local APIC's TSC deadline, halts, and takes the TSC as
- * the first thing in the interrupt handler.  The latency is that reading minus
- * the deadline.  Every period gets a VM of its own, so that it does not inherit
- * the polling interval of another, and a warm-up in which the interval settles.
- * Latencies are kept in a log-linear histogram: percentiles are rounded up by
- * at most 1/64, minimum and maximum are exact.  Polls come from the vCPU's
- * stats, read before and after the measured halts.
+ * The guest arms its timer (on x86 the local APIC's TSC deadline), halts, and
+ * reads its counter (the TSC) as the first thing in the interrupt handler.  The
+ * latency is that reading minus the deadline.  Every period gets a VM of its
+ * own, so that it does not inherit the polling interval of another, and a
+ * warm-up in which the interval settles.  Latencies are kept in a log-linear
+ * histogram: percentiles are rounded up by at most 1/64, minimum and maximum are
+ * exact.  Polls come from the vCPU's stats, read before and after the measured
+ * halts.
  *
  * Time is printed, never judged.  What is asserted holds at any speed: every
  * deadline gave exactly one interrupt, the guest's HLTs reached KVM, and the
@@ -49,7 +50,7 @@ static struct latency {
 	u64 extra;		/* interrupts beyond one per deadline */
 	u64 late;		/* deadlines that were past before HLT */
 	u64 early;		/* interrupts ahead of their deadline */
-	u64 min, max;		/* in TSC cycles, as is the histogram */
+	u64 min, max;		/* in the counter's cycles, as is the histogram */
 	u64 hist[NR_BUCKETS];
 } lat;
 
@@ -72,16 +73,17 @@ static u64 bucket_top(unsigned int bucket)
 
 static void guest_record(u64 deadline)
 {
-	u64 cycles = irq_tsc - deadline;
+	struct wakeup *w = &wakeups[0];
+	u64 cycles = w->time - deadline;
 
-	lat.late += late;
-	if (!nr_irqs) {
+	lat.late += w->late;
+	if (!w->nr_irqs) {
 		lat.lost++;
 		return;
 	}
-	lat.extra += nr_irqs - 1;
+	lat.extra += w->nr_irqs - 1;
 
-	if (irq_tsc < deadline) {
+	if (w->time < deadline) {
 		lat.early++;
 		cycles = 0;
 	}
@@ -96,12 +98,12 @@ static void guest_record(u64 deadline)
 static void guest_measure(u64 nr_halts, u64 period)
 {
 	while (nr_halts--)
-		guest_record(guest_halt(period));
+		guest_record(guest_halt(0, period));
 }
 
 static void guest_code(u64 nr_warmup, u64 nr_halts, u64 period)
 {
-	guest_setup_timer();
+	guest_setup(0);
 
 	guest_measure(nr_warmup, period);
 	GUEST_SYNC(0);
@@ -117,7 +119,7 @@ static unsigned int nr_periods = 5;
 static u32 nr_halts = 1000, nr_warmup = 100;
 static s64 vm_max_ns = -1;
 static bool emulated;
-static int tsc_khz;
+static int counter_khz;
 static FILE *csv;
 
 static void setup_params(void)
@@ -147,28 +149,14 @@ static s64 max_ns(void)
 
 static void print_host(void)
 {
-	char buf[64], sig[13] = "";
-	u32 eax, ebx, ecx, edx;
+	char buf[64];
 
-	cpuid(1, &eax, &ebx, &ecx, &edx);
-	if (ecx & BIT(31)) {
-		cpuid(0x40000000, &eax, (u32 *)sig, (u32 *)(sig + 4), (u32 *)(sig + 8));
-		emulated = !strcmp(sig, "TCGTCGTCGTCG");
-		ksft_print_msg("host: %s \"%s\": compare figures with each other only\n",
-			       emulated ? "emulated," : "VM under", sig);
-	} else {
-		ksft_print_msg("host: no hypervisor\n");
-	}
-
+	emulated = print_host_arch();
 	read_sysfs("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		   buf, sizeof(buf));
 	ksft_print_msg("clocksource: %s\n", buf);
 
-	/* 6.1 had the number of ns, -1 for adaptive, in place of a bool. */
-	if (!read_sysfs("/sys/module/kvm/parameters/lapic_timer_advance", buf, sizeof(buf)))
-		read_sysfs("/sys/module/kvm/parameters/lapic_timer_advance_ns", buf, sizeof(buf));
-	ksft_print_msg("lapic_timer_advance: %s\n", buf);
-	ksft_print_msg("TSC: %d kHz\n", tsc_khz);
+	ksft_print_msg("guest's counter: %d kHz\n", counter_khz);
 	ksft_print_msg("these VMs may poll for: %ld ns\n", max_ns());
 }
 
@@ -214,7 +202,7 @@ static void check_stats(u32 period_us, const struct stats *d)
 
 static u64 to_ns(u64 cycles)
 {
-	return cycles * 1000000 / tsc_khz;
+	return cycles * 1000000 / counter_khz;
 }
 
 /* The latency that so many thousandths of the halts did not exceed, in ns. */
@@ -280,12 +268,12 @@ static void open_csv(const char *path)
 
 static void run_period(u32 period_us)
 {
-	u64 period = (u64)period_us * tsc_khz / 1000;
+	u64 period = (u64)period_us * counter_khz / 1000;
 	struct stats start, d;
 	struct kvm_vcpu *vcpu;
 	struct kvm_vm *vm;
 
-	vm = create_halting_vm(&vcpu, guest_code);
+	vm = create_halting_vm(1, &vcpu, guest_code);
 	if (vm_max_ns >= 0)
 		vm_enable_cap(vm, KVM_CAP_HALT_POLL, vm_max_ns);
 	vcpu_args_set(vcpu, 3, (u64)nr_warmup, (u64)nr_halts, period);
@@ -381,7 +369,7 @@ int main(int argc, char *argv[])
 	ksft_print_header();
 	if (vm_max_ns >= 0)
 		TEST_REQUIRE(kvm_has_cap(KVM_CAP_HALT_POLL));
-	tsc_khz = probe_kvm(guest_code);
+	counter_khz = probe_kvm(guest_code);
 	setup_params();
 	print_host();
 

@@ -18,7 +18,6 @@
  * Not seen from here: halts of exactly the maximum, and invalid wakeups, which
  * only s390 has.
  */
-#include <asm/kvm_para.h>
 #include <linux/compiler.h>
 #include <pthread.h>
 #include <sched.h>
@@ -42,7 +41,7 @@ struct phase {
 	unsigned int period_us;
 	unsigned int max_ns;
 	unsigned int ends_at_ns;	/* the interval that they lead to */
-	bool forbidden;			/* by the guest, in MSR_KVM_POLL_CONTROL */
+	bool forbidden;			/* by the guest, on x86 in MSR_KVM_POLL_CONTROL */
 	bool contended;			/* another task wants the CPU */
 };
 
@@ -224,26 +223,26 @@ struct guest {
 };
 
 static unsigned int scale = 1;
-static int tsc_khz;
+static int counter_khz;
 /* Why the test skips. */
 static char reason[128];
 
 /* Set by the host. */
 static u64 guest_period;
-static u64 guest_poll_control;
+static bool polling_forbidden;
 
 static void guest_code(void)
 {
-	u64 poll_control = 1;
+	bool forbidden = false;
 
-	guest_setup_timer();
+	guest_setup(0);
 	for (;;) {
-		if (poll_control != guest_poll_control) {
-			poll_control = guest_poll_control;
-			wrmsr(MSR_KVM_POLL_CONTROL, poll_control);
+		if (forbidden != polling_forbidden) {
+			forbidden = polling_forbidden;
+			guest_forbid_polling(forbidden);
 		}
-		guest_halt(guest_period);
-		GUEST_ASSERT(nr_irqs);
+		guest_halt(0, guest_period);
+		GUEST_ASSERT(wakeups[0].nr_irqs);
 		GUEST_SYNC(0);
 	}
 }
@@ -506,19 +505,19 @@ static int run_halts(struct guest *g, const struct phase *phase)
 	return KSFT_PASS;
 }
 
-static void tell_guest(struct guest *g, unsigned int period_us, bool may_poll)
+static void tell_guest(struct guest *g, unsigned int period_us, bool forbidden)
 {
-	guest_period = (u64)scaled(period_us) * tsc_khz / 1000;
-	guest_poll_control = may_poll;
+	guest_period = (u64)scaled(period_us) * counter_khz / 1000;
+	polling_forbidden = forbidden;
 	sync_global_to_guest(g->vm, guest_period);
-	sync_global_to_guest(g->vm, guest_poll_control);
+	sync_global_to_guest(g->vm, polling_forbidden);
 }
 
 static int run_phase(struct guest *g, const struct phase *phase)
 {
 	int result;
 
-	tell_guest(g, phase->period_us, !phase->forbidden);
+	tell_guest(g, phase->period_us, phase->forbidden);
 	if (phase->contended)
 		start_spinning();
 	result = run_halts(g, phase);
@@ -550,7 +549,7 @@ static int set_params(unsigned int max_ns, unsigned int grow, unsigned int grow_
 static void create_guest(struct guest *g)
 {
 	memset(g, 0, sizeof(*g));
-	g->vm = create_halting_vm(&g->vcpu, guest_code);
+	g->vm = create_halting_vm(1, &g->vcpu, guest_code);
 	read_stats(g->vcpu, &g->stats);
 	g->params = (struct kvm_halt_poll_params) {
 		.max_ns = params[HALT_POLL_NS].val,
@@ -609,8 +608,8 @@ static int run_trajectory(const struct trajectory *t)
 
 	if (!trace)
 		return skip("No tracefs instance with KVM's events");
-	if (is_forbidden(t) && !kvm_cpu_has(X86_FEATURE_KVM_POLL_CONTROL))
-		return skip("No MSR_KVM_POLL_CONTROL");
+	if (is_forbidden(t) && !guest_can_forbid_polling())
+		return skip("No way for the guest to forbid polling");
 	if (t->own_max && !kvm_has_cap(KVM_CAP_HALT_POLL))
 		return skip("No KVM_CAP_HALT_POLL");
 
@@ -685,7 +684,7 @@ static int test_refused_values(void)
 	for (i = 0; i < ARRAY_SIZE(wide); i++)
 		ok = refused(g.vm, 0, wide[i]) && ok;
 
-	tell_guest(&g, 50, true);
+	tell_guest(&g, 50, false);
 	for (i = 0; i < 5 && ok; i++) {
 		halt_once(&g, &h);
 		ok = !h.stats.val[ATTEMPTED];
@@ -746,7 +745,7 @@ int main(int argc, char *argv[])
 	parse_options(argc, argv);
 
 	ksft_print_header();
-	tsc_khz = probe_kvm(guest_code);
+	counter_khz = probe_kvm(guest_code);
 	pin_to_one_cpu();
 	setup_cleanup(undo_everything);
 	open_trace();

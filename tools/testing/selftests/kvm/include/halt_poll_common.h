@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of halt polling share: a guest that halts until its timer
- * fires, KVM's module parameters, the vCPU's stats, options.
+ * What the tests of halt polling share: a guest whose vCPUs halt until they are
+ * interrupted, KVM's module parameters, the vCPU's stats, options.
  */
 #ifndef SELFTEST_KVM_HALT_POLL_COMMON_H
 #define SELFTEST_KVM_HALT_POLL_COMMON_H
@@ -10,67 +10,74 @@
 #include <signal.h>
 #include <time.h>
 
-#include "apic.h"
 #include "kvm_util.h"
 #include "processor.h"
 #include "test_util.h"
 
-#define TIMER_VECTOR		0xec
-#define HLT_OPCODE		0xf4
+#define MAX_HALTING_VCPUS	8
 
-/* When the first interrupt of this halt came, and how many have come. */
-static u64 irq_tsc;
-static u64 nr_irqs;
-/* The deadline of this halt was past before HLT. */
-static bool late;
+/*
+ * What its interrupt handler tells of a vCPU's halt, by vCPU.  Whoever halts
+ * sets nr_irqs to 0 for the handler to take the time anew.
+ */
+static struct wakeup {
+	u64 time;		/* the guest's counter when the first interrupt came */
+	u64 nr_irqs;		/* how many have come */
+	bool late;		/* the interrupt came before the vCPU had halted */
+} __aligned(64) wakeups[MAX_HALTING_VCPUS];
 
-static inline void timer_handler(struct ex_regs *regs)
+static inline bool read_sysfs(const char *path, char *buf, int size)
 {
-	u64 now = rdtsc();
+	FILE *f = fopen(path, "r");
+	bool ok;
 
-	/*
-	 * CPUs keep interrupts off from STI to the end of HLT, but QEMU's SVM
-	 * does not if a VM-Exit comes in between.  Skip HLT, which would wait
-	 * for ever, if it is where the interrupt came.
-	 */
-	if (*(u8 *)regs->rip == HLT_OPCODE) {
-		regs->rip++;
-		late = true;
-	}
+	snprintf(buf, size, "absent");
+	if (!f)
+		return false;
 
-	if (!nr_irqs++)
-		irq_tsc = now;
-	x2apic_write_reg(APIC_EOI, 0);
+	ok = fgets(buf, size, f);
+	buf[strcspn(buf, "\n")] = '\0';
+	fclose(f);
+	return ok;
 }
 
-static inline void guest_setup_timer(void)
-{
-	x2apic_enable();
-	x2apic_write_reg(APIC_LVTT, APIC_LVT_TIMER_TSCDEADLINE | TIMER_VECTOR);
-}
+/*
+ * What each architecture provides, in a file of its own.  In the guest, on vCPU
+ * number id, with interrupts off but for guest_wait():
+ * - guest_setup(id): once, before anything else.
+ * - guest_counter(): the time, which all of its vCPUs share.
+ * - guest_arm_timer(deadline): interrupt this vCPU when the counter gets there.
+ * - guest_wait(): halt until an interrupt comes, and take it.
+ * - guest_send_ipi(to): interrupt another vCPU.
+ * - guest_forbid_polling(forbid): where guest_can_forbid_polling().
+ *
+ * On the host:
+ * - create_halting_vm(nr, vcpus, guest_code): vCPUs with the interrupt handler.
+ * - guest_counter_khz(vcpu): frequency of guest_counter(), or less than 1.
+ * - inject_irq(vm, to): the same interrupt, from outside.
+ * - end_halt(vcpu): make a vCPU go on that a signal took out of its halt; false
+ *   if it had not halted yet.
+ * - guest_can_forbid_polling(): is there a way for the guest to do that?
+ * - require_arch(): skip the test if something is missing for all this.
+ * - print_host_arch(): print what the reader of a measurement must know of this
+ *   host, beside what all architectures have; returns whether it is emulated.
+ */
+#ifdef __x86_64__
+#include "halt_poll_x86.h"
+#endif
 
-/* Halt for so many TSC cycles; returns when the timer was to fire. */
-static inline u64 guest_halt(u64 cycles)
+/* Halt for so many of the counter's cycles; returns when the timer was to fire. */
+static inline u64 guest_halt(unsigned int id, u64 cycles)
 {
+	struct wakeup *w = &wakeups[id];
 	u64 deadline;
 
-	nr_irqs = 0;
-	deadline = rdtsc() + cycles;
-	wrmsr(MSR_IA32_TSC_DEADLINE, deadline);
-	late = rdtsc() >= deadline;
-
-	/* Interrupts are on for HLT alone. */
-	asm volatile("sti; hlt; cli" ::: "memory");
+	w->nr_irqs = 0;
+	deadline = guest_counter() + cycles;
+	guest_arm_timer(deadline);
+	w->late = guest_counter() >= deadline;
+	guest_wait();
 	return deadline;
-}
-
-static inline struct kvm_vm *create_halting_vm(struct kvm_vcpu **vcpu, void *guest_code)
-{
-	struct kvm_vm *vm = vm_create_with_one_vcpu(vcpu, guest_code);
-
-	vcpu_set_cpuid_feature(*vcpu, X86_FEATURE_TSC_DEADLINE_TIMER);
-	vm_install_exception_handler(vm, TIMER_VECTOR, timer_handler);
-	return vm;
 }
 
 /* A lost timer leaves the vCPU halted for ever: give up after guard_s. */
@@ -108,21 +115,6 @@ static struct param {
 	[GROW_START]	= { "halt_poll_ns_grow_start", -1, "", -1 },
 	[SHRINK]	= { "halt_poll_ns_shrink", -1, "", -1 },
 };
-
-static inline bool read_sysfs(const char *path, char *buf, int size)
-{
-	FILE *f = fopen(path, "r");
-	bool ok;
-
-	snprintf(buf, size, "absent");
-	if (!f)
-		return false;
-
-	ok = fgets(buf, size, f);
-	buf[strcspn(buf, "\n")] = '\0';
-	fclose(f);
-	return ok;
-}
 
 static inline void param_path(const char *name, char *path, int size)
 {
@@ -280,32 +272,31 @@ static inline void sub_stats(struct stats *s, const struct stats *start)
 		s->val[i] -= start->val[i];
 }
 
-/* Everything that both tests need; returns the frequency of the guest's TSC. */
+/* Everything that all tests need; returns the frequency of the guest's counter. */
 static inline int probe_kvm(void *guest_code)
 {
 	struct kvm_vcpu *vcpu;
 	struct timespec res;
 	struct stats stats;
 	struct kvm_vm *vm;
-	int i, tsc_khz;
+	int i, khz;
 
-	TEST_REQUIRE(kvm_has_cap(KVM_CAP_TSC_DEADLINE_TIMER));
-	TEST_REQUIRE(kvm_has_cap(KVM_CAP_GET_TSC_KHZ));
+	require_arch();
 	TEST_REQUIRE(kvm_has_cap(KVM_CAP_BINARY_STATS_FD));
 
 	__TEST_REQUIRE(!clock_getres(CLOCK_MONOTONIC, &res) && !res.tv_sec && res.tv_nsec == 1,
 		       "No high-resolution timers, wakeups would wait for the tick; has the clocksource settled?");
 
-	vm = create_halting_vm(&vcpu, guest_code);
-	tsc_khz = __vcpu_ioctl(vcpu, KVM_GET_TSC_KHZ, NULL);
+	vm = create_halting_vm(1, &vcpu, guest_code);
+	khz = guest_counter_khz(vcpu);
 	read_stats(vcpu, &stats);
 	kvm_vm_free(vm);
 
-	__TEST_REQUIRE(tsc_khz > 0, "The TSC's frequency is not known");
+	__TEST_REQUIRE(khz > 0, "The frequency of the guest's counter is not known");
 	for (i = 0; i < NR_STATS; i++)
 		__TEST_REQUIRE(stats.val[i] >= 0, "No vCPU stat %s", stat_names[i]);
 
-	return tsc_khz;
+	return khz;
 }
 
 #define usage_error(fmt, ...)						\
