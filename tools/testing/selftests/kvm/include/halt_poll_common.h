@@ -52,6 +52,7 @@ static inline bool read_sysfs(const char *path, char *buf, int size)
  * - guest_forbid_polling(forbid): where guest_can_forbid_polling().
  *
  * On the host:
+ * - HALT_EXITS_STAT: the vCPU's stat that counts the guest's halts.
  * - create_halting_vm(nr, vcpus, guest_code): vCPUs with the interrupt handler.
  * - guest_counter_khz(vcpu): frequency of guest_counter(), or less than 1.
  * - inject_irq(vm, to): the same interrupt, from outside.
@@ -62,8 +63,10 @@ static inline bool read_sysfs(const char *path, char *buf, int size)
  * - print_host_arch(): print what the reader of a measurement must know of this
  *   host, beside what all architectures have; returns whether it is emulated.
  */
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "halt_poll_x86.h"
+#elif defined(__aarch64__)
+#include "halt_poll_arm64.h"
 #endif
 
 /* Halt for so many of the counter's cycles; returns when the timer was to fire. */
@@ -212,7 +215,7 @@ static inline void setup_cleanup(void (*fn)(void))
 }
 
 static const char * const stat_names[] = {
-	"halt_exits", "halt_attempted_poll", "halt_successful_poll",
+	HALT_EXITS_STAT, "halt_attempted_poll", "halt_successful_poll",
 	"halt_poll_success_ns", "halt_poll_fail_ns", "halt_wait_ns",
 };
 

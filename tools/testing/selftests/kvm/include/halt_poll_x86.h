@@ -10,6 +10,8 @@
 
 #include "apic.h"
 
+#define HALT_EXITS_STAT		"halt_exits"
+
 /* Each vCPU has a vector of its own, which tells the handler whose it is. */
 #define FIRST_VECTOR		0xe0
 #define HLT_OPCODE		0xf4
