@@ -236,7 +236,7 @@ static void report(u32 period_us, const struct stats *d)
 	ksft_print_msg("%u us: late %lu, early %lu, extra %lu", period_us, lat.late,
 		       lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
-		printf(", %s %ld", stat_names[i], d->val[i]);
+		printf(", %s %ld", scalars[i].name, d->val[i]);
 	printf("\n");
 
 	if (!csv)
@@ -262,7 +262,7 @@ static void open_csv(const char *path)
 	fputs("period_us,halts,min_ns,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,", csv);
 	fputs("hits_pct,poll_ns_per_halt,late,early,extra", csv);
 	for (i = 0; i < NR_STATS; i++)
-		fprintf(csv, ",%s", stat_names[i]);
+		fprintf(csv, ",%s", scalars[i].name);
 	fputs(",poll_max_ns,grow,grow_start_ns,shrink\n", csv);
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test that the halt-polling interval of a vCPU moves as it should.
+ * Test that halt polling behaves: its module parameters, the polling interval of
+ * a vCPU, the maximum that a VM can have of its own, the vCPU's stats.
  *
- * The guest halts until its timer fires, one halt at a time.  After each the
+ * A parameter must have its documented default, unless somebody may have set it,
+ * take any 32-bit value, and refuse all else without a change.
+ *
+ * The interval must move as it should.  The guest halts until its timer fires, one halt at a time.  After each the
  * test reads, from a tracefs instance of its own, how long the halt took and
  * how the interval changed, and from the vCPU's stats whether and how long KVM
  * polled.  What the interval should have become comes from the kernel's own
@@ -15,6 +19,9 @@
  * the interval: that is a skip.  Such a host may do better with all times
  * multiplied (-x).
  *
+ * The stats must agree with each other, with the trace, and with the clock, and
+ * those of polling must stand still if there is none.
+ *
  * Not seen from here: halts of exactly the maximum, and invalid wakeups, which
  * only s390 has.
  */
@@ -22,9 +29,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <sys/stat.h>
 
 #include "halt_poll_common.h"
+#include "halt_poll_trace.h"
 #include "../../../../include/linux/kvm_halt_poll.h"
 
 #define GUARD_S			60
@@ -224,8 +231,6 @@ struct guest {
 
 static unsigned int scale = 1;
 static int counter_khz;
-/* Why the test skips. */
-static char reason[128];
 
 /* Set by the host. */
 static u64 guest_period;
@@ -247,74 +252,17 @@ static void guest_code(void)
 	}
 }
 
-static __printf(1, 2) int skip(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, args);
-	va_end(args);
-	return KSFT_SKIP;
-}
-
 /* All times of the tables are for fast hosts. */
 static unsigned int scaled(unsigned int val)
 {
 	return min((u64)val * scale, (u64)UINT_MAX);
 }
 
-/* Trace events of this thread, which runs all vCPUs; NULL if there are none. */
-static FILE *trace;
-static char trace_dir[64];
-
-static bool write_trace(const char *name, const char *val)
-{
-	int len = strlen(val), fd;
-	char path[128];
-	bool ok;
-
-	snprintf(path, sizeof(path), "%s/%s", trace_dir, name);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return false;
-
-	ok = write(fd, val, len) == len;
-	close(fd);
-	return ok;
-}
-
-static void open_trace(void)
-{
-	char path[128], pid[16];
-	int fd;
-
-	snprintf(trace_dir, sizeof(trace_dir), "/sys/kernel/tracing/instances/halt_poll_test-%d",
-		 getpid());
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (mkdir(trace_dir, 0700)) {
-		trace_dir[0] = '\0';
-		return;
-	}
-
-	if (!write_trace("set_event_pid", pid) ||
-	    !write_trace("events/kvm/kvm_halt_poll_ns/enable", "1") ||
-	    !write_trace("events/kvm/kvm_vcpu_wakeup/enable", "1"))
-		return;
-
-	snprintf(path, sizeof(path), "%s/trace_pipe", trace_dir);
-	fd = open(path, O_RDONLY | O_NONBLOCK);
-	if (fd >= 0)
-		trace = fdopen(fd, "r");
-}
-
-/* Also runs in signal handlers; rmdir() fails as long as the trace is open. */
+/* Also runs in signal handlers. */
 static void undo_everything(void)
 {
 	restore_params();
-	if (trace)
-		close(fileno(trace));
-	if (*trace_dir)
-		rmdir(trace_dir);
+	close_trace();
 }
 
 static void add_change(struct changes *changes, unsigned int from, unsigned int to)
@@ -328,26 +276,18 @@ static void add_change(struct changes *changes, unsigned int from, unsigned int 
 
 static void read_trace(struct halt *h)
 {
-	unsigned int from, to;
-	char line[256], valid[16];
-	char *event;
+	struct trace_event e;
 
-	while (fgets(line, sizeof(line), trace)) {
-		event = strstr(line, ": kvm_");
-		if (!event)
-			continue;
-		if (sscanf(event, ": kvm_vcpu_wakeup: %*s time %lu ns, polling %15s",
-			   &h->ns, valid) == 2) {
-			h->valid = !strcmp(valid, "valid");
+	while (next_event(&e)) {
+		if (e.type == TRACE_WAKEUP) {
+			h->ns = e.halt_ns;
+			h->valid = e.valid;
 			h->nr_wakeups++;
-		} else if (sscanf(event, ": kvm_halt_poll_ns: %*s %*u: halt_poll_ns %u (%*s %u)",
-				  &to, &from) == 2) {
-			add_change(&h->changes, from, to);
-			h->after_ns = to;
+		} else if (e.type == TRACE_INTERVAL) {
+			add_change(&h->changes, e.from_ns, e.to_ns);
+			h->after_ns = e.to_ns;
 		}
 	}
-	/* There is no more for now, which is no reason not to read on later. */
-	clearerr(trace);
 }
 
 static void halt_once(struct guest *g, struct halt *h)
@@ -693,12 +633,211 @@ static int test_refused_values(void)
 	return ok ? KSFT_PASS : KSFT_FAIL;
 }
 
-static void report(const char *name, int result)
+static const unsigned int defaults[NR_PARAMS] = {
+	[HALT_POLL_NS]	= DEFAULT_HALT_POLL_NS,
+	[GROW]		= 2,
+	[GROW_START]	= 10000,
+	[SHRINK]	= 2,
+};
+
+static bool on_command_line(const char *name)
 {
-	if (result == KSFT_SKIP)
-		ksft_test_result_code(KSFT_SKIP, name, "%s", reason);
-	else
-		ksft_test_result(result == KSFT_PASS, "%s\n", name);
+	char line[4096], wanted[64], *c;
+
+	if (!read_sysfs("/proc/cmdline", line, sizeof(line)))
+		return false;
+	for (c = line; *c; c++) {
+		if (*c == '-')
+			*c = '_';
+	}
+	snprintf(wanted, sizeof(wanted), "kvm.%s=", name);
+	return strstr(line, wanted);
+}
+
+/* Who may have set a parameter: its kernel's command line, or modprobe. */
+static int test_default(struct param *p, unsigned int wanted)
+{
+	read_param(p);
+	if (p->val == wanted)
+		return KSFT_PASS;
+
+	if (p->val >= 0 && on_command_line(p->name))
+		return skip("%ld comes from the kernel's command line", p->val);
+	if (p->val >= 0 && !access("/sys/module/kvm/initstate", F_OK))
+		return skip("%ld may come from an option of the module", p->val);
+
+	ksft_print_msg("%s: wanted %u, got %ld%s\n", p->name, wanted, p->val,
+		       p->val < 0 ? ", it is absent" : ": has somebody set it?");
+	return KSFT_FAIL;
+}
+
+static const struct {
+	const char *text;
+	s64 val;
+} good_values[] = {
+	{ "0", 0 }, { "1", 1 }, { "123456\n", 123456 }, { "0x10", 16 },
+	{ "4294967295", UINT_MAX },
+};
+
+/* What sysfs makes of no bytes at all, 0 and no error, is no value either. */
+static const struct {
+	const char *text;
+	int error;
+} bad_values[] = {
+	{ "-1", EINVAL }, { "4294967296", ERANGE }, { "18446744073709551617", ERANGE },
+	{ "", 0 }, { "\n", EINVAL }, { " ", EINVAL }, { "text", EINVAL }, { "20000x", EINVAL },
+	{ "20000 1", EINVAL }, { "1.5", EINVAL }, { "0x", EINVAL },
+};
+
+static bool takes(struct param *p, const char *text, s64 wanted)
+{
+	int len = strlen(text), ret = pwrite(p->fd, text, len, 0);
+
+	read_param(p);
+	if (ret == len && p->val == wanted)
+		return true;
+
+	ksft_print_msg("%s: wrote '%s', got %d (%s), reads %ld\n", p->name, text, ret,
+		       ret < 0 ? strerror(errno) : "taken", p->val);
+	return false;
+}
+
+static bool refuses(struct param *p, const char *text, int error)
+{
+	int ret = pwrite(p->fd, text, strlen(text), 0), err = ret < 0 ? errno : 0;
+	s64 before = p->val;
+
+	read_param(p);
+	if (ret <= 0 && err == error && p->val == before)
+		return true;
+
+	ksft_print_msg("%s: wrote '%s', wanted error %d, got %d (%d), reads %ld, %ld before\n",
+		       p->name, text, error, err, ret, p->val, before);
+	return false;
+}
+
+static int test_values(struct param *p)
+{
+	struct stat st;
+	char path[96];
+	bool ok = true;
+	int i;
+
+	param_path(p->name, path, sizeof(path));
+	if (stat(path, &st)) {
+		ksft_print_msg("%s: %s\n", path, strerror(errno));
+		return KSFT_FAIL;
+	}
+	if (!(st.st_mode & 0222))
+		return skip("Mode %04o: nobody may write it", st.st_mode & 07777);
+	if ((st.st_mode & 07777) != 0644) {
+		ksft_print_msg("%s: wanted mode 0644, got %04o\n", path, st.st_mode & 07777);
+		return KSFT_FAIL;
+	}
+	if (!open_param(p))
+		return skip("Cannot write it: %s", strerror(errno));
+
+	for (i = 0; i < ARRAY_SIZE(good_values); i++)
+		ok = takes(p, good_values[i].text, good_values[i].val) && ok;
+	for (i = 0; i < ARRAY_SIZE(bad_values); i++)
+		ok = refuses(p, bad_values[i].text, bad_values[i].error) && ok;
+	ok = takes(p, p->old, strtoul(p->old, NULL, 10)) && ok;
+	return ok ? KSFT_PASS : KSFT_FAIL;
+}
+
+/* What to make of the stats: first halts of 120 us, then others. */
+static const struct stats_case {
+	const char *name;
+	unsigned int max_ns, then_us;
+	bool hits, misses;		/* polls that there should be */
+	bool forbidden;			/* by the guest */
+} stats_cases[] = {
+	{
+		.name = "stats of polls that hit",
+		.max_ns = 160000, .then_us = 60, .hits = true,
+	}, {
+		.name = "stats of polls that miss",
+		.max_ns = 160000, .then_us = 1000, .misses = true,
+	}, {
+		.name = "stats without polling, maximum 0",
+		.max_ns = 0, .then_us = 1000,
+	}, {
+		.name = "stats without polling, forbidden by the guest",
+		.max_ns = 160000, .then_us = 1000, .forbidden = true,
+	},
+};
+
+/* A halt that blocked took as long as poll and wait together, no other less. */
+static bool stats_match_trace(const struct halt *h)
+{
+	u64 ns = polled_ns(h) + h->stats.val[WAIT_NS];
+
+	if (h->nr_wakeups != 1 || ns == h->ns ||
+	    (ns < h->ns && !hist_count(&h->stats, WAIT_HIST)))
+		return true;
+
+	ksft_print_msg("traced a halt of %lu ns, but polled %lu and waited %ld\n", h->ns,
+		       polled_ns(h), h->stats.val[WAIT_NS]);
+	return false;
+}
+
+static bool halts_match_trace(struct guest *g, unsigned int period_us, bool forbidden)
+{
+	struct halt h;
+	int i;
+
+	tell_guest(g, period_us, forbidden);
+	for (i = 0; i < 12; i++) {
+		halt_once(g, &h);
+		g->interval_ns = h.after_ns;
+		if (!stats_match_trace(&h))
+			return false;
+	}
+	return true;
+}
+
+static int judge_stats(const struct stats_case *c, const struct stats *d, u64 elapsed_ns)
+{
+	const char *problem = stats_problem(d, elapsed_ns);
+	s64 failed = hist_count(d, FAIL_HIST);
+
+	ksft_print_msg("%ld polls, %ld hit, %ld missed, %ld halts blocked\n", d->val[ATTEMPTED],
+		       d->val[SUCCESSFUL], failed, hist_count(d, WAIT_HIST));
+	if (problem) {
+		ksft_print_msg("%s\n", problem);
+		return KSFT_FAIL;
+	}
+	if (!c->hits && !c->misses)
+		return d->val[ATTEMPTED] ? KSFT_FAIL : KSFT_PASS;
+	if ((c->hits && !d->val[SUCCESSFUL]) || (c->misses && !failed))
+		return skip("No poll %s (try -x %u)", c->hits ? "hit" : "missed", scale * 4);
+	return KSFT_PASS;
+}
+
+static int test_stats(const struct stats_case *c)
+{
+	struct stats start, d;
+	struct guest g;
+	int result;
+	bool ok;
+	u64 ns;
+
+	if (!kvm_has_cap(KVM_CAP_HALT_POLL))
+		return skip("No KVM_CAP_HALT_POLL");
+	if (c->forbidden && !guest_can_forbid_polling())
+		return skip("No way for the guest to forbid polling");
+
+	create_guest(&g);
+	set_own_max(&g, c->max_ns);
+	start = g.stats;
+	ns = monotonic_ns();
+	ok = halts_match_trace(&g, 120, c->forbidden) &&
+	     halts_match_trace(&g, c->then_us, c->forbidden);
+	d = g.stats;
+	sub_stats(&d, &start);
+	result = judge_stats(c, &d, monotonic_ns() - ns);
+	kvm_vm_free(g.vm);
+	return ok ? result : KSFT_FAIL;
 }
 
 /* Contention is for one CPU, which threads created later inherit. */
@@ -740,6 +879,7 @@ static void parse_options(int argc, char *argv[])
 
 int main(int argc, char *argv[])
 {
+	char name[64];
 	int i;
 
 	parse_options(argc, argv);
@@ -750,10 +890,18 @@ int main(int argc, char *argv[])
 	setup_cleanup(undo_everything);
 	open_trace();
 
-	ksft_set_plan(ARRAY_SIZE(trajectories) + 2);
+	ksft_set_plan(2 * NR_PARAMS + ARRAY_SIZE(trajectories) + ARRAY_SIZE(stats_cases) + 2);
+	for (i = 0; i < NR_PARAMS; i++) {
+		snprintf(name, sizeof(name), "%s, default", params[i].name);
+		report_result(name, test_default(&params[i], defaults[i]));
+		snprintf(name, sizeof(name), "%s, values", params[i].name);
+		report_result(name, test_values(&params[i]));
+	}
 	for (i = 0; i < ARRAY_SIZE(trajectories); i++)
-		report(trajectories[i].name, run_trajectory(&trajectories[i]));
-	report("KVM_CAP_HALT_POLL leaves other VMs alone", test_other_vm());
-	report("KVM_CAP_HALT_POLL refuses flags and wide values", test_refused_values());
+		report_result(trajectories[i].name, run_trajectory(&trajectories[i]));
+	report_result("KVM_CAP_HALT_POLL leaves other VMs alone", test_other_vm());
+	report_result("KVM_CAP_HALT_POLL refuses flags and wide values", test_refused_values());
+	for (i = 0; i < ARRAY_SIZE(stats_cases); i++)
+		report_result(stats_cases[i].name, test_stats(&stats_cases[i]));
 	ksft_finished();
 }

@@ -12,7 +12,9 @@
 #include "spinlock.h"
 #include "vgic.h"
 
+/* The vCPU stat that counts WFIs, and the documented default. */
 #define HALT_EXITS_STAT		"wfi_exit_stat"
+#define DEFAULT_HALT_POLL_NS	500000
 
 #define WFI_OPCODE		0xd503207f
 #define IPI_INTID		MIN_SGI

@@ -214,65 +214,174 @@ static inline void setup_cleanup(void (*fn)(void))
 		sigaction(signals[i], &sa, NULL);
 }
 
-static const char * const stat_names[] = {
-	HALT_EXITS_STAT, "halt_attempted_poll", "halt_successful_poll",
-	"halt_poll_success_ns", "halt_poll_fail_ns", "halt_wait_ns",
+enum {
+	EXITS, ATTEMPTED, SUCCESSFUL, INVALID, SUCCESS_NS, FAIL_NS, WAIT_NS, NR_STATS
 };
 
-enum { EXITS, ATTEMPTED, SUCCESSFUL, SUCCESS_NS, FAIL_NS, WAIT_NS, NR_STATS };
+/* In the order of the times above. */
+enum { SUCCESS_HIST, FAIL_HIST, WAIT_HIST, NR_HISTS };
+
+#define HIST_BUCKETS		32
+
+/* The vCPU's stats; where they are is the same for all vCPUs. */
+static struct vcpu_stat {
+	const char *name;
+	u64 offset;
+} scalars[NR_STATS] = {
+	[EXITS]		= { HALT_EXITS_STAT },
+	[ATTEMPTED]	= { "halt_attempted_poll" },
+	[SUCCESSFUL]	= { "halt_successful_poll" },
+	[INVALID]	= { "halt_poll_invalid" },
+	[SUCCESS_NS]	= { "halt_poll_success_ns" },
+	[FAIL_NS]	= { "halt_poll_fail_ns" },
+	[WAIT_NS]	= { "halt_wait_ns" },
+}, hists[NR_HISTS] = {
+	[SUCCESS_HIST]	= { "halt_poll_success_hist" },
+	[FAIL_HIST]	= { "halt_poll_fail_hist" },
+	[WAIT_HIST]	= { "halt_wait_hist" },
+};
 
 struct stats {
 	s64 val[NR_STATS];
+	u64 hist[NR_HISTS][HIST_BUCKETS];
 };
 
-/* The library's own reader aborts if it does not know the stat: return -1. */
-static inline s64 read_stat(int fd, const char *name)
+/* The library's own reader aborts if it does not know the stat. */
+static inline bool find_stat(int fd, struct vcpu_stat *stat, unsigned int size)
 {
 	union {
 		struct kvm_stats_desc desc;
 		char space[sizeof(struct kvm_stats_desc) + 256];
 	} u;
 	struct kvm_stats_header header;
-	ssize_t size;
-	s64 val;
+	ssize_t len;
 	int i;
 
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
-		return -1;
+		return false;
 
-	size = sizeof(u.desc) + header.name_size;
-	if (size > sizeof(u))
-		return -1;
+	len = sizeof(u.desc) + header.name_size;
+	if (len > sizeof(u))
+		return false;
 
 	for (i = 0; i < header.num_desc; i++) {
-		if (pread(fd, &u, size, header.desc_offset + i * size) != size)
-			return -1;
-		if (!strncmp(u.desc.name, name, header.name_size))
-			break;
+		if (pread(fd, &u, len, header.desc_offset + i * len) != len)
+			return false;
+		if (!strncmp(u.desc.name, stat->name, header.name_size)) {
+			stat->offset = header.data_offset + u.desc.offset;
+			return u.desc.size == size;
+		}
 	}
-	if (i == header.num_desc)
-		return -1;
-
-	size = pread(fd, &val, sizeof(val), header.data_offset + u.desc.offset);
-	return size == sizeof(val) ? val : -1;
+	return false;
 }
 
 static inline void read_stats(struct kvm_vcpu *vcpu, struct stats *s)
 {
 	int fd = vcpu_get_stats_fd(vcpu);
+	bool ok = true;
 	int i;
 
 	for (i = 0; i < NR_STATS; i++)
-		s->val[i] = read_stat(fd, stat_names[i]);
+		ok &= pread(fd, &s->val[i], sizeof(s64), scalars[i].offset) == sizeof(s64);
+	for (i = 0; i < NR_HISTS; i++)
+		ok &= pread(fd, s->hist[i], sizeof(s->hist[i]), hists[i].offset) ==
+		      sizeof(s->hist[i]);
+	TEST_ASSERT(ok, "Cannot read the vCPU's stats");
 	close(fd);
 }
 
 static inline void sub_stats(struct stats *s, const struct stats *start)
 {
-	int i;
+	int i, j;
 
 	for (i = 0; i < NR_STATS; i++)
 		s->val[i] -= start->val[i];
+	for (i = 0; i < NR_HISTS; i++) {
+		for (j = 0; j < HIST_BUCKETS; j++)
+			s->hist[i][j] -= start->hist[i][j];
+	}
+}
+
+static inline s64 hist_count(const struct stats *s, int hist)
+{
+	s64 count = 0;
+	int i;
+
+	for (i = 0; i < HIST_BUCKETS; i++)
+		count += s->hist[hist][i];
+	return count;
+}
+
+/*
+ * Bucket i counts times of i significant bits, the last one also longer times:
+ * can times like that add up to so many ns?
+ */
+static inline bool hist_fits(const u64 *hist, u64 ns)
+{
+	u64 least = 0, most = 0;
+	int i;
+
+	for (i = 1; i < HIST_BUCKETS; i++) {
+		least += hist[i] << (i - 1);
+		most += hist[i] * ((1ull << i) - 1);
+	}
+	return least <= ns && (ns <= most || hist[HIST_BUCKETS - 1]);
+}
+
+/* Returns NULL, or what the stats of a vCPU, halted for elapsed_ns at most, belie. */
+static inline const char *stats_problem(const struct stats *s, u64 elapsed_ns)
+{
+	s64 failed = hist_count(s, FAIL_HIST), waited = hist_count(s, WAIT_HIST);
+	static char why[160];
+	u64 ns = 0;
+	int i;
+
+	why[0] = '\0';
+	if (s->val[ATTEMPTED] != s->val[SUCCESSFUL] + failed)
+		snprintf(why, sizeof(why), "%ld polls attempted, %ld successful, %ld failed",
+			 s->val[ATTEMPTED], s->val[SUCCESSFUL], failed);
+	else if (s->val[SUCCESSFUL] != hist_count(s, SUCCESS_HIST))
+		snprintf(why, sizeof(why), "%ld polls successful, %ld in their histogram",
+			 s->val[SUCCESSFUL], hist_count(s, SUCCESS_HIST));
+	else if (failed > waited)
+		snprintf(why, sizeof(why), "%ld polls failed, but only %ld halts blocked",
+			 failed, waited);
+	else if (s->val[INVALID])
+		snprintf(why, sizeof(why), "%ld polls ended by an invalid wakeup, which this architecture does not have",
+			 s->val[INVALID]);
+
+	for (i = 0; i < NR_HISTS && !*why; i++) {
+		if (!hist_fits(s->hist[i], s->val[SUCCESS_NS + i]))
+			snprintf(why, sizeof(why), "%ld %s is not what %s adds up to",
+				 s->val[SUCCESS_NS + i], scalars[SUCCESS_NS + i].name,
+				 hists[i].name);
+		ns += s->val[SUCCESS_NS + i];
+	}
+	if (!*why && ns > elapsed_ns)
+		snprintf(why, sizeof(why), "polled and waited for %lu ns, in %lu ns", ns,
+			 elapsed_ns);
+	return *why ? why : NULL;
+}
+
+static inline u64 monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static inline void require_stats(struct kvm_vcpu *vcpu)
+{
+	int fd = vcpu_get_stats_fd(vcpu);
+	int i;
+
+	for (i = 0; i < NR_STATS; i++)
+		__TEST_REQUIRE(find_stat(fd, &scalars[i], 1), "No vCPU stat %s", scalars[i].name);
+	for (i = 0; i < NR_HISTS; i++)
+		__TEST_REQUIRE(find_stat(fd, &hists[i], HIST_BUCKETS), "No vCPU stat %s of %u",
+			       hists[i].name, HIST_BUCKETS);
+	close(fd);
 }
 
 /* Everything that all tests need; returns the frequency of the guest's counter. */
@@ -280,9 +389,8 @@ static inline int probe_kvm(void *guest_code)
 {
 	struct kvm_vcpu *vcpu;
 	struct timespec res;
-	struct stats stats;
 	struct kvm_vm *vm;
-	int i, khz;
+	int khz;
 
 	require_arch();
 	TEST_REQUIRE(kvm_has_cap(KVM_CAP_BINARY_STATS_FD));
@@ -292,14 +400,32 @@ static inline int probe_kvm(void *guest_code)
 
 	vm = create_halting_vm(1, &vcpu, guest_code);
 	khz = guest_counter_khz(vcpu);
-	read_stats(vcpu, &stats);
+	require_stats(vcpu);
 	kvm_vm_free(vm);
 
 	__TEST_REQUIRE(khz > 0, "The frequency of the guest's counter is not known");
-	for (i = 0; i < NR_STATS; i++)
-		__TEST_REQUIRE(stats.val[i] >= 0, "No vCPU stat %s", stat_names[i]);
-
 	return khz;
+}
+
+/* Why a part of the test skips. */
+static char skip_reason[160];
+
+static inline __printf(1, 2) int skip(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(skip_reason, sizeof(skip_reason), fmt, args);
+	va_end(args);
+	return KSFT_SKIP;
+}
+
+static inline void report_result(const char *name, int result)
+{
+	if (result == KSFT_SKIP)
+		ksft_test_result_code(KSFT_SKIP, name, "%s", skip_reason);
+	else
+		ksft_test_result(result == KSFT_PASS, "%s\n", name);
 }
 
 #define usage_error(fmt, ...)						\

@@ -10,7 +10,9 @@
 
 #include "apic.h"
 
+/* The vCPU stat that counts HLTs, and the documented default. */
 #define HALT_EXITS_STAT		"halt_exits"
+#define DEFAULT_HALT_POLL_NS	200000
 
 /* Each vCPU has a vector of its own, which tells the handler whose it is. */
 #define FIRST_VECTOR		0xe0
