@@ -6,6 +6,8 @@
 #ifndef SELFTEST_KVM_HALT_POLL_ARM64_H
 #define SELFTEST_KVM_HALT_POLL_ARM64_H
 
+#include <linux/sizes.h>
+
 #include "arch_timer.h"
 #include "gic.h"
 #include "gic_v3.h"
@@ -63,7 +65,7 @@ static inline void guest_setup(unsigned int id)
 	/* Several SPIs share a register. */
 	spin_lock(&gic_setup_lock);
 	gic_irq_set_config(spi, true);
-	writeq(id, GICD_BASE_GVA + GICD_IROUTER + spi * 8);
+	writel(id, GICD_BASE_GVA + GICD_IROUTER + spi * 8);
 	gic_irq_enable(spi);
 	spin_unlock(&gic_setup_lock);
 }
@@ -95,6 +97,8 @@ static inline void guest_wait(void)
 
 static inline void guest_send_ipi(unsigned int to)
 {
+	/* What was written before must be seen by whoever takes it. */
+	dsb(ishst);
 	write_sysreg_s((u64)IPI_INTID << 24 | BIT(to), SYS_ICC_SGI1R_EL1);
 	isb();
 }
