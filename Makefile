@@ -34,7 +34,7 @@ KERNEL	:= harness/kernel.sh harness/lib.sh harness/$(BOOTED).conf $(wildcard har
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
+.PHONY: help bench check check-all check-wakes latency-here mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands;'
@@ -52,6 +52,16 @@ check: $(D)/patched/$(IMAGE) $(D)/initramfs.cpio $(BASES:%=$(BUILD)/%/paths)
 ## make check-all       all tests on every base, and on arm64
 check-all: $(BUILD)/.installed
 	@harness/check-all.sh
+
+## make check-wakes     100,000 halts for each wake source, then a minute under fire
+check-wakes: $(B)/patched/vmlinux $(B)/initramfs.cpio
+	@status=0; harness/boot.sh -m real -t 7200 -k $(B)/patched/vmlinux -i $(B)/initramfs.cpio \
+		-j harness/wakes.job -o $(B)/run/wakes -c kunit.enable=0 || status=$$?; \
+	cat $(B)/run/wakes/result.*; exit $$status
+
+## make latency-here    wakeup latency on this machine's own /dev/kvm; ARGS=<its options>
+latency-here: $(B)/paths
+	@harness/here.sh $(BASE) $(ARGS)
 
 ## make mutants         does a wrong header fail the KUnit suite?
 ## make cost            instructions per call of the header, beside the old code
@@ -88,7 +98,7 @@ kernel: $(D)/patched/$(IMAGE)
 
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest here initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:

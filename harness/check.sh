@@ -74,10 +74,18 @@ boot()
 # same_twice <suffix> <cpu>
 same_twice()
 {
-	boot "repeat-1$1" "$2" -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
-	boot "repeat-2$1" "$2" -m virtual -j "$ROOT/harness/repeat.job" -c kunit.enable=0
+	boot "repeat-1$1" "$2" -m virtual -t 300 -j "$ROOT/harness/repeat.job" \
+		-c kunit.enable=0
+	boot "repeat-2$1" "$2" -m virtual -t 300 -j "$ROOT/harness/repeat.job" \
+		-c kunit.enable=0
 	cmp "$dir/run/repeat-1$1/result.txt" "$dir/run/repeat-2$1/result.txt"
 	cmp "$dir/run/repeat-1$1/console.log" "$dir/run/repeat-2$1/console.log"
+}
+
+# last_tap <file>: the last of its documents.
+last_tap()
+{
+	awk '/^TAP version / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$1"
 }
 
 # KVM's own tests run in virtual time: in real time QEMU now and then loses the
@@ -91,10 +99,28 @@ on_cpu()
 		-j "$ROOT/harness/real.job"
 	tap "kunit$suffix" "$dir/run/real$suffix/console.log"
 	tap "latency-test-real-time$suffix" "$dir/run/real$suffix/result.txt"
+	check "boot-stress$suffix" boot "stress$suffix" "$cpu" -m real -t 600 \
+		-j "$ROOT/harness/stress.job" -c kunit.enable=0
+	tap "stress-test-real-time$suffix" "$dir/run/stress$suffix/result.txt"
 	check "boot-virtual-time$suffix" boot "virtual$suffix" "$cpu" -m virtual -t 600 \
 		-j "$ROOT/harness/virtual.job" -c kunit.enable=0
 	tap "selftests-virtual-time$suffix" "$dir/run/virtual$suffix/result.txt"
 	check "virtual-time-repeats$suffix" same_twice "$suffix" "$cpu"
+	last_tap "$dir/run/repeat-1$suffix/result.txt" >"$out/behaviour-test$suffix.tap" || true
+	tap "behaviour-test-virtual-time$suffix" "$out/behaviour-test$suffix.tap"
+}
+
+# What is missing is missing on one CPU as on the next.
+skips()
+{
+	local cpu=${CPUS[0]}
+
+	check boot-skips boot skips "$cpu" -m real -t 600 -j "$ROOT/harness/skips.job" \
+		-c kunit.enable=0
+	tap skips "$dir/run/skips/result.txt"
+	check boot-no-highres boot no-highres "$cpu" -m real -j "$ROOT/harness/skips.job" \
+		-c "highres=off kunit.enable=0"
+	tap skips-no-highres "$dir/run/no-highres/result.txt"
 }
 
 boot_lane()
@@ -105,6 +131,7 @@ boot_lane()
 	for cpu in "${CPUS[@]}"; do
 		on_cpu "$cpu"
 	done
+	skips
 }
 
 # git_am <base>: on a clean copy of what the series touches.

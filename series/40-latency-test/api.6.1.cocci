@@ -1,5 +1,6 @@
-// files: tools/testing/selftests/kvm/include/halt_poll_x86.h
-// 6.1: apic.h has no timer registers, and exceptions have to be set up.
+// files: tools/testing/selftests/kvm/include/halt_poll_x86.h tools/testing/selftests/kvm/include/halt_poll_common.h tools/testing/selftests/kvm/halt_poll_latency_test.c
+// 6.1: apic.h has no timer registers, exceptions have to be set up, skips have no
+// name, and the Makefile does not define _GNU_SOURCE.
 @ timer_registers @
 @@
  #include "apic.h"
@@ -18,3 +19,14 @@ expression vcpu, feature;
 @@
  vcpu_set_cpuid_feature(vcpu, feature);
 +vcpu_init_descriptor_tables(vcpu);
+
+@ skip @
+expression name, reason;
+@@
+-ksft_test_result_code(KSFT_SKIP, name, "%s", reason);
++ksft_test_result_skip("%s: %s\n", name, reason);
+
+@ gnu_source @
+@@
++#define _GNU_SOURCE
+ #include <limits.h>

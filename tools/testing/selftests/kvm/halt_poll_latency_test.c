@@ -1,41 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measure how late a halted vCPU wakes up for its timer, and what the host
- * spends on polling for that timer.
+ * Measure how late a halted vCPU wakes up, for its timer or for an IPI of another
+ * vCPU, and what the host spends on polling for that.
  *
- * The guest arms its timer (on x86 the local APIC's TSC deadline), halts, and
- * reads its counter (the TSC) as the first thing in the interrupt handler.  The
- * latency is that reading minus the deadline.  Every period gets a VM of its
- * own, so that it does not inherit the polling interval of another, and a
- * warm-up in which the interval settles.  Latencies are kept in a log-linear
- * histogram: percentiles are rounded up by at most 1/64, minimum and maximum are
- * exact.  Polls come from the vCPU's stats, read before and after the measured
- * halts.
+ * Timer: the guest arms its timer (on x86 the local APIC's TSC deadline), halts,
+ * and reads its counter (the TSC) as the first thing in the interrupt handler.
+ * The latency is that reading minus the deadline.  IPI: another vCPU, which never
+ * halts, lets the period pass, reads the counter and sends the IPI; the latency
+ * starts there.
+ *
+ * Every period gets a VM of its own, so that it does not inherit the polling
+ * interval of another, and a warm-up in which the interval settles.  Latencies
+ * are kept in a log-linear histogram: percentiles are rounded up by at most 1/64,
+ * minimum and maximum are exact.  Polls come from the vCPU's stats, read before
+ * and after the measured halts, CPU time from the clock of the vCPU's thread.
  *
  * Time is printed, never judged.  What is asserted holds at any speed: every
- * deadline gave exactly one interrupt, the guest's HLTs reached KVM, and the
- * poll counters agree with each other and stand still if polling is off.
+ * deadline gave exactly one interrupt, no IPI was lost, the guest's halts reached
+ * KVM, the stats agree with each other, and those of polling stand still if it is
+ * off.
  *
  * What is in the figures, and what they cannot tell:
- * - The latency is that of the whole path: the host's timer interrupt, the
- *   poll or the wakeup of the vCPU's task, VM-Enter, delivery of the interrupt.
- * - With lapic_timer_advance KVM fires ahead of the deadline, by as much as it
- *   was late before, and spins away the rest at VM-Enter.  That hides most of
- *   the latency, blocking's above all, which other wake events do have.  Turn
+ * - The latency is that of the whole path: the host's timer interrupt or the
+ *   sender's VM-Exit, the poll or the wakeup of the vCPU's task, VM-Enter,
+ *   delivery of the interrupt.
+ * - With lapic_timer_advance KVM fires the timer ahead of the deadline, by as much
+ *   as it was late before, and spins away the rest at VM-Enter.  That hides most
+ *   of the latency, blocking's above all, which other wake events do have.  Turn
  *   it off to compare polling with blocking; its state is printed.
  * - An interrupt that is early all the same counts as latency 0, and as "early".
- * - If arming takes longer than the period, the deadline is past before HLT and
- *   nothing is waited for.  Such halts are counted as "late".
+ * - If arming takes longer than the period, the deadline is past before the vCPU
+ *   has halted and nothing is waited for.  Such halts are counted as "late", as
+ *   are those of which the IPI came before.
+ * - CPU time is the vCPU's thread's, guest and host together: polls that miss, VM-
+ *   Exits, the guest's own instructions.  The CPU's idle states are not in it.
  * - Under emulation, or in a VM, the figures are those of the emulator or of
  *   two hypervisors together: compare runs with each other only.
  */
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include "halt_poll_common.h"
 
 #define MAX_PERIODS		32
 #define MAX_PERIOD_US		1000000
 #define MAX_HALTS		100000000
+/* The sleeper and, for IPIs, the sender. */
+#define MAX_VCPUS		2
 
 /* Values below 2^SUB_BITS are exact, each power of two above has 64 buckets. */
 #define SUB_BITS		6
@@ -95,19 +107,61 @@ static void guest_record(u64 deadline)
 		lat.max = cycles;
 }
 
-static void guest_measure(u64 nr_halts, u64 period)
+enum source { TIMER, IPI };
+
+/* How sleeper and sender keep in step; numbers go on behind the warm-up. */
+static struct {
+	u64 halting;		/* number of the sleeper's halt */
+	u64 sent;		/* number of the last IPI */
+	u64 sent_at;		/* when, by the guest's counter */
+} ipi;
+
+/* Halt until the sender's IPI; returns when it was sent. */
+static u64 guest_halt_for_ipi(void)
 {
-	while (nr_halts--)
-		guest_record(guest_halt(0, period));
+	u64 nr = ipi.halting + 1;
+
+	wakeups[0].nr_irqs = 0;
+	wakeups[0].late = false;
+	WRITE_ONCE(ipi.halting, nr);
+	do {
+		guest_wait();
+	} while (READ_ONCE(ipi.sent) != nr);
+	return ipi.sent_at;
 }
 
-static void guest_code(u64 nr_warmup, u64 nr_halts, u64 period)
+static void guest_measure(u64 source, u64 nr_halts, u64 period)
 {
-	guest_setup(0);
+	while (nr_halts--)
+		guest_record(source == IPI ? guest_halt_for_ipi() : guest_halt(0, period));
+}
 
-	guest_measure(nr_warmup, period);
-	GUEST_SYNC(0);
-	guest_measure(nr_halts, period);
+static void guest_send(u64 nr_ipis, u64 period)
+{
+	u64 nr, start;
+
+	for (nr = 1; nr <= nr_ipis; nr++) {
+		while (READ_ONCE(ipi.halting) != nr)
+			barrier();
+		start = guest_counter();
+		while (guest_counter() - start < period)
+			barrier();
+		ipi.sent_at = guest_counter();
+		WRITE_ONCE(ipi.sent, nr);
+		guest_send_ipi(0);
+	}
+}
+
+static void guest_code(u64 id, u64 source, u64 nr_warmup, u64 nr_halts, u64 period)
+{
+	guest_setup(id);
+	if (id) {
+		guest_send(nr_warmup + nr_halts, period);
+	} else {
+		guest_measure(source, nr_warmup, period);
+		GUEST_SYNC(0);
+		guest_measure(source, nr_halts, period);
+	}
 	GUEST_DONE();
 }
 
@@ -118,6 +172,10 @@ static u32 periods_us[MAX_PERIODS] = { 5, 20, 50, 150, 1000 };
 static unsigned int nr_periods = 5;
 static u32 nr_halts = 1000, nr_warmup = 100;
 static s64 vm_max_ns = -1;
+static enum source source = TIMER;
+static u32 cpus[MAX_VCPUS];
+static unsigned int nr_cpus;
+static bool print_hist;
 static bool emulated;
 static int counter_khz;
 static FILE *csv;
@@ -142,6 +200,13 @@ static void setup_params(void)
 	}
 }
 
+/* Of the measured halts of one period; their latencies are in lat. */
+struct measurement {
+	struct stats stats;
+	u64 cpu_ns;		/* of the sleeper's thread */
+	u64 elapsed_ns;
+};
+
 static s64 max_ns(void)
 {
 	return vm_max_ns < 0 ? params[HALT_POLL_NS].val : vm_max_ns;
@@ -150,6 +215,7 @@ static s64 max_ns(void)
 static void print_host(void)
 {
 	char buf[64];
+	int i;
 
 	emulated = print_host_arch();
 	read_sysfs("/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -158,6 +224,9 @@ static void print_host(void)
 
 	ksft_print_msg("guest's counter: %d kHz\n", counter_khz);
 	ksft_print_msg("these VMs may poll for: %ld ns\n", max_ns());
+	ksft_print_msg("wake source: %s\n", source == IPI ? "IPI" : "timer");
+	for (i = 0; i < nr_cpus; i++)
+		ksft_print_msg("%s on CPU %u\n", i ? "sender" : "sleeper", cpus[i]);
 }
 
 /* Run the guest to its next ucall, with a clean slate for what it measures. */
@@ -171,33 +240,32 @@ static void run_phase(struct kvm_vcpu *vcpu, u32 period_us, u32 halts, u64 wante
 		     GUARD_S + (u64)halts * (period_us + GUARD_US_PER_HALT) / 1000000);
 
 	sync_global_from_guest(vcpu->vm, lat);
-	TEST_ASSERT(!lat.lost, "%u us: %lu of %u HLTs ended without the timer's interrupt",
+	TEST_ASSERT(!lat.lost, "%u us: %lu of %u halts ended without an interrupt",
 		    period_us, lat.lost, halts);
 	/*
 	 * Tolerated under emulation: QEMU's SVM now and then delivers twice what
 	 * KVM injected once, as KVM's stat irq_injections shows.
 	 */
-	TEST_ASSERT(!lat.extra || emulated, "%u us: %u timers armed, %lu interrupts too many",
+	TEST_ASSERT(!lat.extra || emulated, "%u us: %u wakeups, %lu interrupts too many",
 		    period_us, halts, lat.extra);
 }
 
-static void check_stats(u32 period_us, const struct stats *d)
+static void check_stats(u32 period_us, const struct measurement *m)
 {
-	s64 attempted = d->val[ATTEMPTED], successful = d->val[SUCCESSFUL];
-	s64 waited = nr_halts - lat.late;
+	s64 attempted = m->stats.val[ATTEMPTED], waited = nr_halts - lat.late;
+	const char *problem = stats_problem(&m->stats, m->elapsed_ns);
 
 	/*
-	 * A deadline may pass between the guest's last look at the TSC and HLT,
-	 * which a CPU with Idle HLT does not leave the guest for: settle for half.
+	 * A deadline may pass between the guest's last look at the counter and its
+	 * halt, which a CPU with Idle HLT does not leave the guest for, and an IPI
+	 * may be there before the halt: settle for half.
 	 */
-	TEST_ASSERT(d->val[EXITS] >= waited / 2,
-		    "%u us: %ld HLTs ahead of their deadline, %ld exits: KVM does not intercept HLT, or the period is too short (-p)",
-		    period_us, waited, d->val[EXITS]);
-	TEST_ASSERT(attempted >= successful, "%u us: %ld polls attempted, but %ld successful",
-		    period_us, attempted, successful);
-	TEST_ASSERT(max_ns() || (!attempted && !successful),
-		    "%u us: %ld polls attempted, %ld successful, wanted none: polling is off",
-		    period_us, attempted, successful);
+	TEST_ASSERT(m->stats.val[EXITS] >= waited / 2,
+		    "%u us: %ld halts ahead of their deadline, %ld exits: KVM does not intercept them, or the period is too short (-p)",
+		    period_us, waited, m->stats.val[EXITS]);
+	TEST_ASSERT(!problem, "%u us: %s", period_us, problem);
+	TEST_ASSERT(max_ns() || !attempted, "%u us: %ld polls attempted, wanted none: polling is off",
+		    period_us, attempted);
 }
 
 static u64 to_ns(u64 cycles)
@@ -220,35 +288,50 @@ static u64 percentile_ns(u64 permille)
 	TEST_FAIL("The histogram holds %lu of %u halts", seen, nr_halts);
 }
 
-static void report(u32 period_us, const struct stats *d)
+static void print_histogram(u32 period_us)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_BUCKETS; i++) {
+		if (lat.hist[i])
+			ksft_print_msg("%u us: up to %lu ns: %lu\n", period_us,
+				       to_ns(bucket_top(i)), lat.hist[i]);
+	}
+}
+
+static void report(u32 period_us, const struct measurement *m)
 {
 	u64 p50 = percentile_ns(500), p90 = percentile_ns(900);
 	u64 p99 = percentile_ns(990), p999 = percentile_ns(999);
-	double poll_ns = (double)(d->val[SUCCESS_NS] + d->val[FAIL_NS]) / nr_halts;
-	double hits = 100.0 * d->val[SUCCESSFUL] / nr_halts;
+	const s64 *val = m->stats.val;
+	double poll_ns = (double)(val[SUCCESS_NS] + val[FAIL_NS]) / nr_halts;
+	double hits = 100.0 * val[SUCCESSFUL] / nr_halts;
+	double cpu_ns = (double)m->cpu_ns / nr_halts;
 	int i;
 
 	ksft_print_msg("%u us: %u halts, min %lu p50 %lu p90 %lu p99 %lu p99.9 %lu max %lu ns\n",
 		       period_us, nr_halts, to_ns(lat.min), p50, p90, p99, p999,
 		       to_ns(lat.max));
-	ksft_print_msg("%u us: poll hits %.1f %%, polled %.1f ns per halt\n", period_us, hits,
-		       poll_ns);
+	ksft_print_msg("%u us: poll hits %.1f %%, polled %.1f ns per halt, CPU time %.1f ns per halt\n",
+		       period_us, hits, poll_ns, cpu_ns);
 	ksft_print_msg("%u us: late %lu, early %lu, extra %lu", period_us, lat.late,
 		       lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
-		printf(", %s %ld", scalars[i].name, d->val[i]);
+		printf(", %s %ld", scalars[i].name, val[i]);
 	printf("\n");
+	if (print_hist)
+		print_histogram(period_us);
 
 	if (!csv)
 		return;
 
-	fprintf(csv, "%u,%u,%lu,%lu,%lu,%lu,%lu,%lu,%.2f,%.1f,%lu,%lu,%lu", period_us, nr_halts,
-		to_ns(lat.min), p50, p90, p99, p999, to_ns(lat.max), hits, poll_ns,
-		lat.late, lat.early, lat.extra);
+	fprintf(csv, "%u,%u,%lu,%lu,%lu,%lu,%lu,%lu,%.2f,%.1f,%.1f,%lu,%lu,%lu", period_us,
+		nr_halts, to_ns(lat.min), p50, p90, p99, p999, to_ns(lat.max), hits, poll_ns,
+		cpu_ns, lat.late, lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
-		fprintf(csv, ",%ld", d->val[i]);
-	fprintf(csv, ",%ld,%ld,%ld,%ld\n", max_ns(), params[GROW].val,
-		params[GROW_START].val, params[SHRINK].val);
+		fprintf(csv, ",%ld", val[i]);
+	fprintf(csv, ",%ld,%ld,%ld,%ld,%s\n", max_ns(), params[GROW].val,
+		params[GROW_START].val, params[SHRINK].val, source == IPI ? "ipi" : "timer");
 }
 
 static void open_csv(const char *path)
@@ -260,33 +343,84 @@ static void open_csv(const char *path)
 		usage_error("-o: cannot write %s: %s", path, strerror(errno));
 
 	fputs("period_us,halts,min_ns,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,", csv);
-	fputs("hits_pct,poll_ns_per_halt,late,early,extra", csv);
+	fputs("hits_pct,poll_ns_per_halt,cpu_ns_per_halt,late,early,extra", csv);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%s", scalars[i].name);
-	fputs(",poll_max_ns,grow,grow_start_ns,shrink\n", csv);
+	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source\n", csv);
+}
+
+static void pin_to(unsigned int nr)
+{
+	cpu_set_t one;
+
+	if (nr >= nr_cpus)
+		return;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpus[nr], &one);
+	__TEST_REQUIRE(!sched_setaffinity(0, sizeof(one), &one), "Cannot run on CPU %u: %s",
+		       cpus[nr], strerror(errno));
+}
+
+static void *run_sender(void *vcpu)
+{
+	struct ucall uc;
+
+	pin_to(1);
+	vcpu_run(vcpu);
+	TEST_ASSERT(get_ucall(vcpu, &uc) == UCALL_DONE, "The sender has not sent all IPIs");
+	return NULL;
+}
+
+static u64 thread_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static void measure(struct kvm_vcpu *vcpu, u32 period_us, struct measurement *m)
+{
+	struct stats start;
+
+	run_phase(vcpu, period_us, nr_warmup, UCALL_SYNC);
+
+	read_stats(vcpu, &start);
+	m->elapsed_ns = monotonic_ns();
+	m->cpu_ns = thread_cpu_ns();
+	run_phase(vcpu, period_us, nr_halts, UCALL_DONE);
+	m->cpu_ns = thread_cpu_ns() - m->cpu_ns;
+	m->elapsed_ns = monotonic_ns() - m->elapsed_ns;
+	read_stats(vcpu, &m->stats);
+	sub_stats(&m->stats, &start);
 }
 
 static void run_period(u32 period_us)
 {
 	u64 period = (u64)period_us * counter_khz / 1000;
-	struct stats start, d;
-	struct kvm_vcpu *vcpu;
+	unsigned int nr_vcpus = source == IPI ? 2 : 1, i;
+	struct kvm_vcpu *vcpus[MAX_VCPUS];
+	struct measurement m;
+	pthread_t sender;
 	struct kvm_vm *vm;
 
-	vm = create_halting_vm(1, &vcpu, guest_code);
+	vm = create_halting_vm(nr_vcpus, vcpus, guest_code);
 	if (vm_max_ns >= 0)
 		vm_enable_cap(vm, KVM_CAP_HALT_POLL, vm_max_ns);
-	vcpu_args_set(vcpu, 3, (u64)nr_warmup, (u64)nr_halts, period);
+	for (i = 0; i < nr_vcpus; i++)
+		vcpu_args_set(vcpus[i], 5, (u64)i, (u64)source, (u64)nr_warmup, (u64)nr_halts,
+			      period);
 
-	run_phase(vcpu, period_us, nr_warmup, UCALL_SYNC);
-	read_stats(vcpu, &start);
-	run_phase(vcpu, period_us, nr_halts, UCALL_DONE);
-	read_stats(vcpu, &d);
-	sub_stats(&d, &start);
+	if (source == IPI)
+		TEST_ASSERT(!pthread_create(&sender, NULL, run_sender, vcpus[1]), "No thread");
+	measure(vcpus[0], period_us, &m);
+	if (source == IPI)
+		pthread_join(sender, NULL);
 	kvm_vm_free(vm);
 
-	report(period_us, &d);
-	check_stats(period_us, &d);
+	report(period_us, &m);
+	check_stats(period_us, &m);
 	ksft_test_result_pass("%u us\n", period_us);
 }
 
@@ -301,17 +435,41 @@ static void parse_periods(char *list)
 	}
 }
 
+static void parse_source(const char *name)
+{
+	if (!strcmp(name, "timer"))
+		source = TIMER;
+	else if (!strcmp(name, "ipi"))
+		source = IPI;
+	else
+		usage_error("-w: wanted timer or ipi, got '%s'", name);
+}
+
+static void parse_cpus(char *list)
+{
+	char *item;
+
+	for (nr_cpus = 0; (item = strsep(&list, ",")); nr_cpus++) {
+		if (nr_cpus == MAX_VCPUS)
+			usage_error("-c: more than %u CPUs", MAX_VCPUS);
+		cpus[nr_cpus] = parse_u32('c', item, 0, CPU_SETSIZE - 1);
+	}
+}
+
 static void help(const char *name)
 {
-	printf("usage: %s [-h] [-p us,...] [-n halts] [-u halts] [-m ns]\n", name);
-	printf("\t[-g factor] [-G ns] [-s divisor] [-o file]\n\n");
-	printf("-p: Periods of the timer, in us (default: 5,20,50,150,1000).\n");
+	printf("usage: %s [-h] [-w timer|ipi] [-p us,...] [-n halts] [-u halts] [-m ns]\n", name);
+	printf("\t[-g factor] [-G ns] [-s divisor] [-c cpu[,cpu]] [-H] [-o file]\n\n");
+	printf("-w: What wakes up the vCPU: its timer, or an IPI (default: timer).\n");
+	printf("-p: Periods of the timer or the IPIs, in us (default: 5,20,50,150,1000).\n");
 	printf("-n: Measured halts per period (default: %u).\n", nr_halts);
 	printf("-u: Halts before that, to let the interval settle (default: %u).\n", nr_warmup);
 	printf("-m: Most that this test's VMs may poll, in ns, 0 for no polling\n");
 	printf("    (KVM_CAP_HALT_POLL; default: as the module says).\n");
 	printf("-g, -G, -s: Set halt_poll_ns_grow, _grow_start (in ns) and _shrink for the\n");
 	printf("    time of the test, for all VMs of the host (default: leave them alone).\n");
+	printf("-c: CPU to run the vCPU on, and CPU for the one that sends IPIs (default: any).\n");
+	printf("-H: Print the histogram.\n");
 	printf("-o: Write the results to this file as well, as CSV.\n");
 }
 
@@ -320,8 +478,17 @@ static void parse_options(int argc, char *argv[])
 	const char *csv_path = NULL;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "hp:n:u:m:g:G:s:o:")) != -1) {
+	while ((opt = getopt(argc, argv, "hw:p:n:u:m:g:G:s:c:Ho:")) != -1) {
 		switch (opt) {
+		case 'w':
+			parse_source(optarg);
+			break;
+		case 'c':
+			parse_cpus(optarg);
+			break;
+		case 'H':
+			print_hist = true;
+			break;
 		case 'p':
 			parse_periods(optarg);
 			break;
@@ -356,6 +523,8 @@ static void parse_options(int argc, char *argv[])
 
 	if (optind < argc)
 		usage_error("wanted options only, got '%s'", argv[optind]);
+	if (source == IPI && nr_cpus == 1)
+		usage_error("-c: IPIs take two CPUs, or none");
 	if (csv_path)
 		open_csv(csv_path);
 }
@@ -369,7 +538,12 @@ int main(int argc, char *argv[])
 	ksft_print_header();
 	if (vm_max_ns >= 0)
 		TEST_REQUIRE(kvm_has_cap(KVM_CAP_HALT_POLL));
+	__TEST_REQUIRE(source != IPI || count_cpus() > 1,
+		       "One CPU: no vCPU can send IPIs while another halts");
 	counter_khz = probe_kvm(guest_code);
+	/* Try them all; this thread is the sleeper. */
+	for (i = nr_cpus - 1; i >= 0; i--)
+		pin_to(i);
 	setup_params();
 	print_host();
 

@@ -30,6 +30,7 @@
  * not repeat.
  */
 #include <linux/compiler.h>
+#include <linux/log2.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -143,6 +144,14 @@ static void guest_waker(u64 nr)
 	GUEST_DONE();
 }
 
+static void guest_code(u64 id, u64 source, u64 nr)
+{
+	if (id)
+		guest_waker(nr);
+	else
+		guest_sleeper(source, nr);
+}
+
 static void guest_under_fire(u64 id)
 {
 	struct progress *p = &progress[id];
@@ -211,7 +220,7 @@ static void mask_signal(struct kvm_vcpu *vcpu)
 
 	get_signal_set(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	vcpu_ioctl(vcpu, KVM_SET_SIGNAL_MASK, &arg);
+	vcpu_ioctl(vcpu, KVM_SET_SIGNAL_MASK, &arg.mask);
 }
 
 static void take_signal(struct runner *r)
@@ -274,6 +283,13 @@ static void *run_vcpu(void *arg)
 	return NULL;
 }
 
+static void create_thread(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+	int err = pthread_create(thread, NULL, fn, arg);
+
+	TEST_ASSERT(!err, "No thread: %s", strerror(err));
+}
+
 static void start_runner(struct runner *r, struct kvm_vcpu *vcpu, enum source source, int cpu)
 {
 	*r = (struct runner) {
@@ -281,7 +297,7 @@ static void start_runner(struct runner *r, struct kvm_vcpu *vcpu, enum source so
 		.source = source,
 		.cpu = cpu,
 	};
-	TEST_ASSERT(!pthread_create(&r->thread, NULL, run_vcpu, r), "No thread");
+	create_thread(&r->thread, run_vcpu, r);
 }
 
 static void send_signal(struct runner *r)
@@ -348,18 +364,28 @@ static void check_progress(struct watch *w, u64 now)
 				   w->name, GUARD_S, now);
 }
 
-static void setup_guest(struct kvm_vm *vm, int khz)
+static void setup_guest(struct kvm_vm *vm)
 {
 	int i;
 
 	memset(progress, 0, sizeof(progress));
 	for (i = 0; i < NR_VCPUS; i++)
 		progress[i].random = seed + i;
-	cycles_per_us = max(khz / 1000, 1);
 	stop_guest = false;
 	sync_global_to_guest(vm, progress);
 	sync_global_to_guest(vm, cycles_per_us);
 	sync_global_to_guest(vm, stop_guest);
+}
+
+/* Polls that missed, but were not cut short: that would take some ms at most. */
+static s64 nr_long_polls(const struct stats *d)
+{
+	s64 count = 0;
+	int i;
+
+	for (i = ilog2(POLL_MAX_NS) - 2; i < HIST_BUCKETS; i++)
+		count += d->hist[FAIL_HIST][i];
+	return count;
 }
 
 /* What there must have been of polls and blocks, for the test to be one. */
@@ -374,8 +400,11 @@ static int judge_wakeups(const struct stats *d, u64 extra, bool polls, u64 elaps
 		ksft_print_msg("%s\n", problem);
 		return KSFT_FAIL;
 	}
+	if (polls && !hits && !nr_long_polls(d))
+		return skip("Other tasks wanted the CPU and cut short every poll");
 	if (polls && !hits) {
-		ksft_print_msg("No poll was ended\n");
+		ksft_print_msg("%ld polls went on although the vCPU was woken\n",
+			       nr_long_polls(d));
 		return KSFT_FAIL;
 	}
 	if (!polls && (!waited || d->val[ATTEMPTED])) {
@@ -387,7 +416,7 @@ static int judge_wakeups(const struct stats *d, u64 extra, bool polls, u64 elaps
 
 static const char *cannot_test(enum source source, bool polls)
 {
-	bool one_cpu = sysconf(_SC_NPROCESSORS_ONLN) < 2;
+	bool one_cpu = count_cpus() < 2;
 
 	if (!kvm_has_cap(KVM_CAP_HALT_POLL))
 		return "No KVM_CAP_HALT_POLL";
@@ -400,47 +429,45 @@ static const char *cannot_test(enum source source, bool polls)
 	return NULL;
 }
 
-static int test_wakeups(enum source source, bool polls, int khz)
+static int test_wakeups(enum source source, bool polls)
 {
 	const char *reason = cannot_test(source, polls);
 	struct watch watch = { source_names[source] };
-	struct runner sleeper, guest_thread;
+	struct runner runners[2];
 	struct kvm_vcpu *vcpus[2];
 	struct stats start, d;
+	unsigned int nr_vcpus = source == IPI ? 2 : 1;
+	bool from_host = source != IPI && source != TIMER;
 	struct progress *p;
 	struct kvm_vm *vm;
 	pthread_t waker;
-	int result;
+	int i, result;
 	u64 ns;
 
 	if (reason)
 		return skip("%s", reason);
 
-	vm = create_halting_vm(1 + (source == IPI), vcpus, guest_sleeper);
+	vm = create_halting_vm(nr_vcpus, vcpus, guest_code);
 	vm_enable_cap(vm, KVM_CAP_HALT_POLL, polls ? POLL_MAX_NS : 0);
-	setup_guest(vm, khz);
+	setup_guest(vm);
 	p = host_view(vm);
-	vcpu_args_set(vcpus[0], 2, (u64)source, (u64)nr_halts);
 	read_stats(vcpus[0], &start);
 	ns = monotonic_ns();
 
-	start_runner(&sleeper, vcpus[0], source, -1);
-	if (source == IPI) {
-		vcpu_arch_set_entry_point(vcpus[1], guest_waker);
-		vcpu_args_set(vcpus[1], 1, (u64)nr_halts);
-		start_runner(&guest_thread, vcpus[1], source, -1);
-	} else if (source != TIMER) {
-		TEST_ASSERT(!pthread_create(&waker, NULL, run_waker, &sleeper), "No thread");
+	for (i = 0; i < nr_vcpus; i++) {
+		vcpu_args_set(vcpus[i], 3, (u64)i, (u64)source, (u64)nr_halts);
+		start_runner(&runners[i], vcpus[i], source, -1);
 	}
+	if (from_host)
+		create_thread(&waker, run_waker, &runners[0]);
 
-	while (!READ_ONCE(sleeper.done)) {
+	while (!READ_ONCE(runners[0].done)) {
 		check_progress(&watch, READ_ONCE(p->ended));
 		usleep(10000);
 	}
-	pthread_join(sleeper.thread, NULL);
-	if (source == IPI)
-		pthread_join(guest_thread.thread, NULL);
-	else if (source != TIMER)
+	for (i = 0; i < nr_vcpus; i++)
+		pthread_join(runners[i].thread, NULL);
+	if (from_host)
 		pthread_join(waker, NULL);
 
 	read_stats(vcpus[0], &d);
@@ -449,4 +476,354 @@ static int test_wakeups(enum source source, bool polls, int khz)
 	TEST_ASSERT(p->ended == nr_halts, "%lu of %u halts ended", p->ended, nr_halts);
 	kvm_vm_free(vm);
 	return result;
+}
+
+struct values {
+	unsigned int nr;
+	unsigned int val[MAX_VALUES];
+};
+
+/* What the writers choose from. */
+static const struct values values[NR_PARAMS] = {
+	[HALT_POLL_NS]	= { 5, { 200000, 0, 10000, 50000, UINT_MAX } },
+	[GROW]		= { 5, { 2, 0, 1, 3, 429497 } },
+	[GROW_START]	= { 4, { 10000, 0, 5000, 300000 } },
+	[SHRINK]	= { 4, { 2, 0, 1, 4 } },
+};
+
+struct fire {
+	struct kvm_vm *vm;		/* its own maximum is rewritten; NULL: the module's */
+	struct values legal[NR_PARAMS];
+	/* The intervals, as the trace tells them. */
+	unsigned int interval_ns[NR_VCPUS];
+	bool known[NR_VCPUS];
+	u64 changes, lost, illegal;
+};
+
+static bool stop_writers;
+static bool writing[NR_WRITERS];
+
+struct writer {
+	pthread_t thread;
+	struct fire *fire;
+	unsigned int nr;
+};
+
+static bool rewrite(struct fire *f, u64 *random)
+{
+	u64 what = next_random(random);
+	unsigned int i = f->vm ? HALT_POLL_NS : what % NR_PARAMS;
+	unsigned int val = values[i].val[(what >> 32) % values[i].nr];
+	char text[16];
+	int len;
+
+	if (f->vm)
+		return !__vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, val);
+
+	len = snprintf(text, sizeof(text), "%u", val);
+	return pwrite(params[i].fd, text, len, 0) == len;
+}
+
+/* What it writes must not come after what puts the parameters back. */
+static void *run_writer(void *arg)
+{
+	struct writer *w = arg;
+	u64 random = seed + w->nr;
+	sigset_t all;
+	bool ok;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	for (;;) {
+		__atomic_store_n(&writing[w->nr], true, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&stop_writers, __ATOMIC_SEQ_CST))
+			break;
+		ok = rewrite(w->fire, &random);
+		__atomic_store_n(&writing[w->nr], false, __ATOMIC_SEQ_CST);
+		TEST_ASSERT(ok, "Cannot set a parameter: %s", strerror(errno));
+		host_delay(&random);
+	}
+	__atomic_store_n(&writing[w->nr], false, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/* Also runs in signal handlers. */
+static void undo_everything(void)
+{
+	int i;
+
+	__atomic_store_n(&stop_writers, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < NR_WRITERS; i++) {
+		while (__atomic_load_n(&writing[i], __ATOMIC_SEQ_CST))
+			;
+	}
+	restore_params();
+	close_trace();
+}
+
+/* Does the header lead from one interval to the other, with these parameters? */
+static bool leads_to(unsigned int from, unsigned int to, const struct kvm_halt_poll_params *p)
+{
+	return to == kvm_halt_poll_cap(from, p) || to == kvm_halt_poll_grow(from, p) ||
+	       to == kvm_halt_poll_shrink(from, p);
+}
+
+/* Try all parameters, as the digits of a number. */
+static bool is_legal(const struct fire *f, unsigned int from, unsigned int to)
+{
+	unsigned int combination, rest, val[NR_PARAMS], i;
+
+	for (combination = 0;; combination++) {
+		rest = combination;
+		for (i = 0; i < NR_PARAMS; i++) {
+			val[i] = f->legal[i].val[rest % f->legal[i].nr];
+			rest /= f->legal[i].nr;
+		}
+		if (rest)
+			return false;
+		if (leads_to(from, to, &(struct kvm_halt_poll_params) {
+				.max_ns = val[HALT_POLL_NS],
+				.grow = val[GROW],
+				.grow_start_ns = val[GROW_START],
+				.shrink = val[SHRINK],
+			     }))
+			return true;
+	}
+}
+
+static void check_change(struct fire *f, const struct trace_event *e)
+{
+	unsigned int *interval_ns = &f->interval_ns[e->vcpu];
+	bool continues = !f->known[e->vcpu] || e->from_ns == *interval_ns;
+
+	f->changes++;
+	if (!continues || !is_legal(f, e->from_ns, e->to_ns)) {
+		/* The first few will do. */
+		if (f->illegal++ < 8)
+			ksft_print_msg("vCPU %u: change from %u to %u, %s%u\n", e->vcpu,
+				       e->from_ns, e->to_ns,
+				       continues ? "which no parameters explain, after " :
+						   "but the last one ended at ", *interval_ns);
+	}
+	f->known[e->vcpu] = true;
+	*interval_ns = e->to_ns;
+}
+
+static void check_trace(struct fire *f)
+{
+	struct trace_event e;
+
+	while (trace && next_event(&e)) {
+		if (e.type == TRACE_LOST) {
+			f->lost += e.lost;
+			memset(f->known, false, sizeof(f->known));
+		} else if (e.type == TRACE_INTERVAL && e.vcpu < NR_VCPUS) {
+			check_change(f, &e);
+		}
+	}
+}
+
+static int judge_changes(const struct fire *f)
+{
+	if (!trace)
+		return skip("No tracefs instance with KVM's events");
+
+	ksft_print_msg("%lu changes of intervals, %lu illegal, %lu events lost\n", f->changes,
+		       f->illegal, f->lost);
+	if (f->illegal)
+		return KSFT_FAIL;
+	return f->changes ? KSFT_PASS : skip("No interval changed");
+}
+
+static int judge_stats(struct kvm_vcpu *vcpus[], const struct progress *p, u64 elapsed_ns)
+{
+	int i, result = KSFT_PASS;
+	const char *problem;
+	struct stats s;
+
+	for (i = 0; i < NR_VCPUS; i++) {
+		read_stats(vcpus[i], &s);
+		ksft_print_msg("vCPU %d: %lu timers, %ld polls of which %ld hit, %ld halts blocked\n",
+			       i, p[i].ended, s.val[ATTEMPTED], s.val[SUCCESSFUL],
+			       hist_count(&s, WAIT_HIST));
+		problem = stats_problem(&s, elapsed_ns);
+		if (problem)
+			ksft_print_msg("vCPU %d: %s\n", i, problem);
+		if (p[i].extra)
+			ksft_print_msg("vCPU %d: %lu halts ended without an interrupt\n", i,
+				       p[i].extra);
+		if (problem || p[i].extra || !p[i].ended)
+			result = KSFT_FAIL;
+	}
+	return result;
+}
+
+/* Returns NULL, or why the parameters cannot be rewritten. */
+static const char *prepare_params(struct fire *f)
+{
+	const char *problem;
+	int i;
+
+	for (i = 0; i < NR_PARAMS; i++) {
+		if (f->vm && i != HALT_POLL_NS) {
+			f->legal[i] = (struct values) { 1, { params[i].val } };
+			continue;
+		}
+		f->legal[i] = values[i];
+		if (f->vm)
+			continue;
+		if (!open_param(&params[i]))
+			return "The module's parameters cannot be set";
+		problem = set_param(&params[i], values[i].val[0]);
+		if (problem)
+			return problem;
+	}
+	if (f->vm)
+		vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, values[HALT_POLL_NS].val[0]);
+	return NULL;
+}
+
+static void run_under_fire(struct fire *f, struct kvm_vm *vm, struct kvm_vcpu *vcpus[],
+			   const char *name)
+{
+	bool *stop = addr_gva2hva(vm, (unsigned long)&stop_guest);
+	u64 end = monotonic_ns() + seconds * 1000000000ull;
+	struct progress *p = host_view(vm);
+	struct runner runners[NR_VCPUS];
+	struct writer writers[NR_WRITERS];
+	struct watch watches[NR_VCPUS];
+	bool done = false;
+	int i;
+
+	for (i = 0; i < NR_VCPUS; i++) {
+		watches[i] = (struct watch) { name };
+		vcpu_args_set(vcpus[i], 1, (u64)i);
+		/* On one CPU, so that its trace events keep their order. */
+		start_runner(&runners[i], vcpus[i], TIMER, i);
+	}
+	stop_writers = false;
+	for (i = 0; i < NR_WRITERS; i++) {
+		writers[i] = (struct writer) { .fire = f, .nr = i };
+		create_thread(&writers[i].thread, run_writer, &writers[i]);
+	}
+
+	while (!done) {
+		check_trace(f);
+		WRITE_ONCE(*stop, monotonic_ns() >= end);
+		done = true;
+		for (i = 0; i < NR_VCPUS; i++) {
+			if (READ_ONCE(runners[i].done))
+				continue;
+			done = false;
+			check_progress(&watches[i], READ_ONCE(p[i].ended));
+		}
+		usleep(1000);
+	}
+	for (i = 0; i < NR_VCPUS; i++)
+		pthread_join(runners[i].thread, NULL);
+	__atomic_store_n(&stop_writers, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < NR_WRITERS; i++)
+		pthread_join(writers[i].thread, NULL);
+	check_trace(f);
+}
+
+static void test_under_fire(const char *name, bool own_max)
+{
+	char name_of_intervals[96];
+	struct kvm_vcpu *vcpus[NR_VCPUS];
+	const char *problem = NULL;
+	struct fire f = {};
+	struct kvm_vm *vm;
+	int result, i;
+	u64 ns;
+
+	snprintf(name_of_intervals, sizeof(name_of_intervals), "%s, intervals", name);
+	vm = create_halting_vm(NR_VCPUS, vcpus, guest_under_fire);
+	setup_guest(vm);
+	f.vm = own_max ? vm : NULL;
+	for (i = 0; i < NR_VCPUS; i++)
+		f.known[i] = true;
+	if (own_max && !kvm_has_cap(KVM_CAP_HALT_POLL))
+		problem = "No KVM_CAP_HALT_POLL";
+	else
+		problem = prepare_params(&f);
+
+	if (problem) {
+		result = skip("%s", problem);
+		report_result(name, result);
+		report_result(name_of_intervals, result);
+	} else {
+		ns = monotonic_ns();
+		run_under_fire(&f, vm, vcpus, name);
+		report_result(name, judge_stats(vcpus, host_view(vm), monotonic_ns() - ns));
+		report_result(name_of_intervals, judge_changes(&f));
+	}
+	restore_params();
+	kvm_vm_free(vm);
+}
+
+static void help(const char *name)
+{
+	printf("usage: %s [-h] [-n halts] [-t seconds] [-S seed]\n\n", name);
+	printf("-n: Halts for each wake source, with polling and without (default: %u).\n",
+	       nr_halts);
+	printf("-t: How long to rewrite parameters, in s, twice (default: %u).\n", seconds);
+	printf("-S: Where random numbers start from (default: %u).\n", seed);
+}
+
+static void parse_options(int argc, char *argv[])
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "hn:t:S:")) != -1) {
+		switch (opt) {
+		case 'n':
+			nr_halts = parse_u32(opt, optarg, 1, UINT_MAX);
+			break;
+		case 't':
+			seconds = parse_u32(opt, optarg, 1, MAX_SECONDS);
+			break;
+		case 'S':
+			seed = parse_u32(opt, optarg, 1, UINT_MAX / 2);
+			break;
+		case 'h':
+			help(argv[0]);
+			exit(KSFT_PASS);
+		default:
+			exit(KSFT_FAIL);
+		}
+	}
+
+	if (optind < argc)
+		usage_error("wanted options only, got '%s'", argv[optind]);
+}
+
+int main(int argc, char *argv[])
+{
+	const struct sigaction ignore = { .sa_handler = ignore_signal };
+	enum source source;
+	char name[64];
+	int i;
+
+	parse_options(argc, argv);
+
+	ksft_print_header();
+	cycles_per_us = max(probe_kvm(guest_code) / 1000, 1);
+	setup_cleanup(undo_everything);
+	sigaction(SIGUSR1, &ignore, NULL);
+	open_trace();
+	for (i = 0; i < NR_PARAMS; i++)
+		read_param(&params[i]);
+
+	ksft_set_plan(2 * NR_SOURCES + 4);
+	for (source = 0; source < NR_SOURCES; source++) {
+		for (i = 0; i < 2; i++) {
+			snprintf(name, sizeof(name), "%s ends %s", source_names[source],
+				 i ? "polls" : "blocks");
+			report_result(name, test_wakeups(source, i));
+		}
+	}
+	test_under_fire("parameters rewritten while vCPUs halt", false);
+	test_under_fire("maximum of the VM rewritten while it halts", true);
+	ksft_finished();
 }

@@ -7,6 +7,7 @@
 #define SELFTEST_KVM_HALT_POLL_COMMON_H
 
 #include <ctype.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 
@@ -83,7 +84,7 @@ static inline u64 guest_halt(unsigned int id, u64 cycles)
 	return deadline;
 }
 
-/* A lost timer leaves the vCPU halted for ever: give up after guard_s. */
+/* A lost interrupt leaves the vCPU halted for ever: give up after guard_s. */
 static inline void run_to_ucall(struct kvm_vcpu *vcpu, u64 wanted, unsigned int guard_s)
 {
 	struct ucall uc;
@@ -186,7 +187,7 @@ static void (*cleanup)(void);
 
 static inline void fatal_signal(int sig)
 {
-	static const char msg[] = "Bail out! A timer interrupt seems lost\n";
+	static const char msg[] = "Bail out! An interrupt seems lost\n";
 
 	cleanup();
 	if (sig == SIGALRM && write(STDOUT_FILENO, msg, sizeof(msg) - 1) < 0)
@@ -369,6 +370,14 @@ static inline u64 monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+/* Those that this process may use. */
+static inline int count_cpus(void)
+{
+	cpu_set_t may;
+
+	return sched_getaffinity(0, sizeof(may), &may) ? 1 : CPU_COUNT(&may);
 }
 
 static inline void require_stats(struct kvm_vcpu *vcpu)
