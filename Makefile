@@ -19,7 +19,7 @@ endif
 ifeq ($(BOOTED)-$(BASE),arm64-6.1)
 $(error no arm64 on 6.1: its selftest library lacks what the tests need)
 endif
-ifeq ($(filter bench,$(MAKECMDGOALS))-$(BOOTED),bench-arm64)
+ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter-out x86,$(BOOTED))),)
 $(error bench is for x86)
 endif
 endif
@@ -54,10 +54,10 @@ check-all: $(BUILD)/.installed
 	@harness/check-all.sh
 
 ## make check-wakes     100,000 halts for each wake source, then a minute under fire
-check-wakes: $(B)/patched/vmlinux $(B)/initramfs.cpio
-	@status=0; harness/boot.sh -m real -t 7200 -k $(B)/patched/vmlinux -i $(B)/initramfs.cpio \
-		-j harness/wakes.job -o $(B)/run/wakes -c kunit.enable=0 || status=$$?; \
-	cat $(B)/run/wakes/result.*; exit $$status
+check-wakes: $(D)/patched/$(IMAGE) $(D)/initramfs.cpio
+	@status=0; harness/boot.sh -m real -t 7200 -k $(D)/patched/$(IMAGE) -i $(D)/initramfs.cpio \
+		-j harness/wakes.job -o $(D)/run/wakes -c kunit.enable=0 || status=$$?; \
+	cat $(D)/run/wakes/result.*; exit $$status
 
 ## make latency-here    wakeup latency on this machine's own /dev/kvm; ARGS=<its options>
 latency-here: $(B)/paths
