@@ -264,7 +264,7 @@ static void check_stats(u32 period_us, const struct measurement *m)
 		    "%u us: %ld halts ahead of their deadline, %ld exits: KVM does not intercept them, or the period is too short (-p)",
 		    period_us, waited, m->stats.val[EXITS]);
 	TEST_ASSERT(!problem, "%u us: %s", period_us, problem);
-	TEST_ASSERT(max_ns() || !attempted, "%u us: %ld polls attempted, wanted none: polling is off",
+	TEST_ASSERT(max_ns() || !attempted, "%u us: polling is off, but there were %ld polls",
 		    period_us, attempted);
 }
 
@@ -312,7 +312,7 @@ static void report(u32 period_us, const struct measurement *m)
 	ksft_print_msg("%u us: %u halts, min %lu p50 %lu p90 %lu p99 %lu p99.9 %lu max %lu ns\n",
 		       period_us, nr_halts, to_ns(lat.min), p50, p90, p99, p999,
 		       to_ns(lat.max));
-	ksft_print_msg("%u us: poll hits %.1f %%, polled %.1f ns per halt, CPU time %.1f ns per halt\n",
+	ksft_print_msg("%u us: poll hits %.1f %%, per halt polled %.1f ns, CPU time %.1f ns\n",
 		       period_us, hits, poll_ns, cpu_ns);
 	ksft_print_msg("%u us: late %lu, early %lu, extra %lu", period_us, lat.late,
 		       lat.early, lat.extra);

@@ -572,6 +572,7 @@ static bool leads_to(unsigned int from, unsigned int to, const struct kvm_halt_p
 static bool is_legal(const struct fire *f, unsigned int from, unsigned int to)
 {
 	unsigned int combination, rest, val[NR_PARAMS], i;
+	struct kvm_halt_poll_params p;
 
 	for (combination = 0;; combination++) {
 		rest = combination;
@@ -581,12 +582,12 @@ static bool is_legal(const struct fire *f, unsigned int from, unsigned int to)
 		}
 		if (rest)
 			return false;
-		if (leads_to(from, to, &(struct kvm_halt_poll_params) {
-				.max_ns = val[HALT_POLL_NS],
-				.grow = val[GROW],
-				.grow_start_ns = val[GROW_START],
-				.shrink = val[SHRINK],
-			     }))
+
+		p.max_ns = val[HALT_POLL_NS];
+		p.grow = val[GROW];
+		p.grow_start_ns = val[GROW_START];
+		p.shrink = val[SHRINK];
+		if (leads_to(from, to, &p))
 			return true;
 	}
 }
@@ -643,8 +644,8 @@ static int judge_stats(struct kvm_vcpu *vcpus[], const struct progress *p, u64 e
 
 	for (i = 0; i < NR_VCPUS; i++) {
 		read_stats(vcpus[i], &s);
-		ksft_print_msg("vCPU %d: %lu timers, %ld polls of which %ld hit, %ld halts blocked\n",
-			       i, p[i].ended, s.val[ATTEMPTED], s.val[SUCCESSFUL],
+		ksft_print_msg("vCPU %d: %lu timers, %ld polls, %ld hits, %ld halts blocked\n", i,
+			       p[i].ended, s.val[ATTEMPTED], s.val[SUCCESSFUL],
 			       hist_count(&s, WAIT_HIST));
 		problem = stats_problem(&s, elapsed_ns);
 		if (problem)

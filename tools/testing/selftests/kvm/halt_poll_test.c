@@ -6,12 +6,13 @@
  * A parameter must have its documented default, unless somebody may have set it,
  * take any 32-bit value, and refuse all else without a change.
  *
- * The interval must move as it should.  The guest halts until its timer fires, one halt at a time.  After each the
- * test reads, from a tracefs instance of its own, how long the halt took and
- * how the interval changed, and from the vCPU's stats whether and how long KVM
- * polled.  What the interval should have become comes from the kernel's own
- * header, fed with the halt time that was traced: the changes traced must be
- * those, and where the header says "no change" there must be none.
+ * The interval must move as it should.  The guest halts until its timer fires,
+ * one halt at a time.  After each the test reads, from a tracefs instance of its
+ * own, how long the halt took and how the interval changed, and from the vCPU's
+ * stats whether and how long KVM polled.  What the interval should have become
+ * comes from the kernel's own header, fed with the halt time that was traced: the
+ * changes traced must be those, and where the header says "no change" there must
+ * be none.
  *
  * So no time is judged, only what KVM makes of it, and a slow or emulated host
  * cannot make the test fail.  It can keep a trajectory from getting where it is

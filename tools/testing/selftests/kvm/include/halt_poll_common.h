@@ -348,7 +348,7 @@ static inline const char *stats_problem(const struct stats *s, u64 elapsed_ns)
 		snprintf(why, sizeof(why), "%ld polls failed, but only %ld halts blocked",
 			 failed, waited);
 	else if (s->val[INVALID])
-		snprintf(why, sizeof(why), "%ld polls ended by an invalid wakeup, which this architecture does not have",
+		snprintf(why, sizeof(why), "%ld invalid wakeups, which only s390 has",
 			 s->val[INVALID]);
 
 	for (i = 0; i < NR_HISTS && !*why; i++) {
