@@ -22,6 +22,7 @@ usage()
 	Boots KERNEL, runs the shell script JOB in it, leaves the kernel's log in
 	OUTDIR/console.log and JOB's output in OUTDIR/result.txt.
 
+	  -C CPU           one of ${CPUS[*]} (${CPUS[0]})
 	  -m real|virtual  real time, or one instruction is one nanosecond (real)
 	  -c CMDLINE       appended to the kernel's command line
 	  -s SMP           CPUs (2 in real time, 1 in virtual time)
@@ -41,9 +42,10 @@ parse_options()
 	local option
 
 	mode=real kernel='' initramfs='' job='' outdir='' cmdline=''
-	smp='' mem=1G timeout=120 seed=1
-	while getopts m:k:i:j:o:c:s:M:t:S: option; do
+	smp='' mem=1G timeout=120 seed=1 cpu=${CPUS[0]}
+	while getopts C:m:k:i:j:o:c:s:M:t:S: option; do
 		case $option in
+		C) cpu=$OPTARG ;;
 		m) mode=$OPTARG ;;
 		k) kernel=$OPTARG ;;
 		i) initramfs=$OPTARG ;;
@@ -64,6 +66,7 @@ parse_options()
 	[ -r "$initramfs" ] || die "initramfs '$initramfs' cannot be read"
 	[ -r "$job" ] || die "job '$job' cannot be read"
 	[[ $timeout =~ ^[1-9][0-9]*$ ]] || die "timeout '$timeout' is no number"
+	[[ ${CPU[$cpu]:-} ]] || die "CPU '$cpu' is none of ${CPUS[*]}"
 	command -v "$QEMU" >/dev/null ||
 		die "$QEMU not found; install $QEMU_PACKAGE"
 }
@@ -107,11 +110,12 @@ run_qemu()
 {
 	timeout -k 5 "$timeout" "$QEMU" -nodefaults -no-user-config \
 		-display none -monitor none -no-reboot \
-		"${QEMU_MACHINE[@]}" "${accel[@]}" -m "$mem" \
+		"${QEMU_MACHINE[@]}" -cpu "${CPU[$cpu]}" "${accel[@]}" -m "$mem" \
 		-kernel "$kernel" -initrd "$work/initrd" \
 		-append "console=$CONSOLE panic=-1 $CMDLINE HARNESS_RESULT=$RESULT HARNESS_CLOCKSOURCE=$CLOCKSOURCE $cmdline" \
 		-serial "file:$outdir/console.log" \
-		-serial "file:$outdir/result.partial" \
+		-chardev "file,id=result,path=${outdir//,/,,}/result.partial" \
+		"${RESULT_DEVICE[@]}" \
 		</dev/null 2>"$work/qemu.err" &
 	qemu=$!
 

@@ -4,13 +4,16 @@
 set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=harness/x86.conf
+. "$ROOT/harness/${ARCH:-x86}.conf"
 
 usage()
 {
 	cat >&2 <<-END
-	usage: check.sh <base>
+	usage: [ARCH=x86] check.sh <base>
 	Tests what is built in build/<base>/ and committed in patches/.  The last
-	line counts results; logs are in build/<base>/check/.
+	line counts results; logs are in build/<base>/check/.  On other architectures
+	than x86, build/<base>/<arch>/: only what boots.
 	END
 	exit 2
 }
@@ -39,7 +42,7 @@ record()
 {
 	[[ $2 != 0 ]] || return 0
 	printf '%s %d %s\n' "$1" "$2" "$3${4:+: $4}" >>"$out/$lane.results"
-	say "$base: $1 $3 ($2)${4:+: $4}"
+	say "$base $KARCH: $1 $3 ($2)${4:+: $4}"
 	if [[ $1 == fail && -s $out/$3.log ]]; then
 		tail -n 20 "$out/$3.log" | sed 's/^/    /' >&2
 	fi
@@ -50,27 +53,33 @@ tap()
 {
 	local counts pass fail skip
 
-	counts=$("$ROOT/harness/judge.sh" "$dir/linux" "$2" 2>"$out/$1.log") || true
+	counts=$("$ROOT/harness/judge.sh" "$BUILD/$base/linux" "$2" 2>"$out/$1.log") || true
 	read -r pass fail skip <<<"${counts:-0 1 0}"
 	record pass "$pass" "$1"
 	record fail "$fail" "$1"
 	record skip "$skip" "$1" "$(sed 1d <<<"$counts" | xargs -d '\n')"
 }
 
+# boot <name> <cpu> <argument>...: on a CPU on which KVM works as it is to.
 boot()
 {
-	local name=$1
-	shift
-	"$ROOT/harness/boot.sh" -k "$dir/patched/vmlinux" -i "$dir/initramfs.cpio" \
-		-o "$dir/run/$name" "$@"
+	local name=$1 cpu=$2
+	shift 2
+	"$ROOT/harness/boot.sh" -k "$dir/patched/${IMAGE##*/}" -i "$dir/initramfs.cpio" \
+		-o "$dir/run/$name" -C "$cpu" "$@"
+	grep -F "${KVM_SAYS[$cpu]}" "$dir/run/$name/console.log" ||
+		die "KVM on $cpu does not say \"${KVM_SAYS[$cpu]}\""
 }
 
+# same_twice <suffix> <cpu>
 same_twice()
 {
-	boot repeat-1 -m virtual -t 300 -j "$ROOT/harness/repeat.job" -c kunit.enable=0
-	boot repeat-2 -m virtual -t 300 -j "$ROOT/harness/repeat.job" -c kunit.enable=0
-	cmp "$dir/run/repeat-1/result.txt" "$dir/run/repeat-2/result.txt"
-	cmp "$dir/run/repeat-1/console.log" "$dir/run/repeat-2/console.log"
+	boot "repeat-1$1" "$2" -m virtual -t 300 -j "$ROOT/harness/repeat.job" \
+		-c kunit.enable=0
+	boot "repeat-2$1" "$2" -m virtual -t 300 -j "$ROOT/harness/repeat.job" \
+		-c kunit.enable=0
+	cmp "$dir/run/repeat-1$1/result.txt" "$dir/run/repeat-2$1/result.txt"
+	cmp "$dir/run/repeat-1$1/console.log" "$dir/run/repeat-2$1/console.log"
 }
 
 # last_tap <file>: the last of its documents.
@@ -81,26 +90,48 @@ last_tap()
 
 # KVM's own tests run in virtual time: in real time QEMU now and then loses the
 # shadow of a guest's STI, whose HLT then sleeps on, on stock kernels as well.
-boot_lane()
+on_cpu()
 {
-	lane=boot
-	check boot-real-time boot real -m real -j "$ROOT/harness/real.job"
-	tap kunit "$dir/run/real/console.log"
-	tap latency-test-real-time "$dir/run/real/result.txt"
-	check boot-stress boot stress -m real -t 600 \
+	local cpu=$1 suffix=
+	[[ ${#CPUS[@]} == 1 ]] || suffix=-$cpu
+
+	check "boot-real-time$suffix" boot "real$suffix" "$cpu" -m real \
+		-j "$ROOT/harness/real.job"
+	tap "kunit$suffix" "$dir/run/real$suffix/console.log"
+	tap "latency-test-real-time$suffix" "$dir/run/real$suffix/result.txt"
+	check "boot-stress$suffix" boot "stress$suffix" "$cpu" -m real -t 600 \
 		-j "$ROOT/harness/stress.job" -c kunit.enable=0
-	tap stress-test-real-time "$dir/run/stress/result.txt"
-	check boot-skips boot skips -m real -t 600 -j "$ROOT/harness/skips.job" -c kunit.enable=0
+	tap "stress-test-real-time$suffix" "$dir/run/stress$suffix/result.txt"
+	check "boot-virtual-time$suffix" boot "virtual$suffix" "$cpu" -m virtual -t 600 \
+		-j "$ROOT/harness/virtual.job" -c kunit.enable=0
+	tap "selftests-virtual-time$suffix" "$dir/run/virtual$suffix/result.txt"
+	check "virtual-time-repeats$suffix" same_twice "$suffix" "$cpu"
+	last_tap "$dir/run/repeat-1$suffix/result.txt" >"$out/behaviour-test$suffix.tap" || true
+	tap "behaviour-test-virtual-time$suffix" "$out/behaviour-test$suffix.tap"
+}
+
+# What is missing is missing on one CPU as on the next.
+skips()
+{
+	local cpu=${CPUS[0]}
+
+	check boot-skips boot skips "$cpu" -m real -t 600 -j "$ROOT/harness/skips.job" \
+		-c kunit.enable=0
 	tap skips "$dir/run/skips/result.txt"
-	check boot-no-highres boot no-highres -m real -j "$ROOT/harness/skips.job" \
+	check boot-no-highres boot no-highres "$cpu" -m real -j "$ROOT/harness/skips.job" \
 		-c "highres=off kunit.enable=0"
 	tap skips-no-highres "$dir/run/no-highres/result.txt"
-	check boot-virtual-time boot virtual -m virtual -t 600 \
-		-j "$ROOT/harness/virtual.job" -c kunit.enable=0
-	tap selftests-virtual-time "$dir/run/virtual/result.txt"
-	check virtual-time-repeats same_twice
-	last_tap "$dir/run/repeat-1/result.txt" >"$out/behaviour-test.tap" || true
-	tap behaviour-test-virtual-time "$out/behaviour-test.tap"
+}
+
+boot_lane()
+{
+	local cpu
+
+	lane=boot
+	for cpu in "${CPUS[@]}"; do
+		on_cpu "$cpu"
+	done
+	skips
 }
 
 # git_am <base>: on a clean copy of what the series touches.
@@ -153,7 +184,7 @@ harness_tests()
 {
 	local log=$out/harness-tests.log count
 
-	if prove "$ROOT"/harness/tests/*_test.sh :: "$dir/linux" >"$log" 2>&1 &&
+	if prove "$ROOT"/harness/tests/*_test.sh :: "$BUILD/$base/linux" >"$log" 2>&1 &&
 		count=$(sed -n 's/^Files=.*, Tests=\([0-9]*\),.*/\1/p' "$log" | grep .); then
 		record pass "$count" harness-tests
 	else
@@ -190,14 +221,15 @@ main()
 	base=$1
 	require_base "$base"
 	dir=$BUILD/$base
+	[[ $KARCH == x86 ]] || dir+=/$KARCH
 	out=$dir/check
 	exec 8>"$dir/check.lock"
-	flock -n 8 || die "another check runs on $base"
+	flock -n 8 || die "another check runs on $base $KARCH"
 	rm -rf "$out"
 	mkdir -p "$out"
 	boot_lane &
 	boot=$!
-	host_lane
+	[[ $KARCH != x86 ]] || host_lane
 	wait $boot
 	sed -n 's/^skip [0-9]* /skipped: /p' "$out"/*.results
 	printf '%d passed, %d failed, %d skipped\n' "$(total pass)" "$(total fail)" "$(total skip)"

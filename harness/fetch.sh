@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=harness/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=harness/apt.sh
+. "$ROOT/harness/apt.sh"
 
 usage()
 {
@@ -14,46 +16,6 @@ usage()
 	build/<base>/version names the package's version.  Bases: $(bases | xargs)
 	END
 	exit 2
-}
-
-# A configuration of its own sees the base's suites alone, whatever the machine
-# is subscribed to, and leaves the machine's own state as it is.
-apt_private()
-{
-	local command=$1
-
-	shift
-	"$command" -o Dir::Etc::sourcelist="$apt/sources.list" \
-		-o Dir::Etc::sourceparts=/dev/null -o Dir::Etc::preferences=/dev/null \
-		-o Dir::Etc::preferencesparts=/dev/null -o Dir::State::lists="$apt/lists" \
-		-o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root "$@"
-}
-
-# mirror <suite>: where this machine gets Debian's packages (or security updates).
-mirror()
-{
-	local want='^[a-z]+(-(updates|backports))?$'
-
-	[[ $1 != *-security ]] || want='-security$'
-	# shellcheck disable=SC2016 # these are for apt to expand
-	apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' \
-		'Created-By: Packages' |
-		awk -v want="$want" '$1 == "Debian" && $2 ~ want && !n++ { print $3 }'
-}
-
-write_sources()
-{
-	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg suite uri
-
-	command -v apt-get >/dev/null || die "no apt-get: bases come as Debian packages"
-	[[ -r $keyring ]] || die "$keyring is missing: install debian-archive-keyring"
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-	: >"$apt/sources.list"
-	for suite in $suites; do
-		uri=$(mirror "$suite")
-		[[ $uri ]] || die "apt knows no mirror for $suite: try apt-get update"
-		echo "deb [signed-by=$keyring] $uri $suite main" >>"$apt/sources.list"
-	done
 }
 
 available()
@@ -130,7 +92,8 @@ main()
 	trap 'rm -rf "$dir/unpack.tmp"' EXIT
 	if [[ ! -e $dir/version || ! -d $tree ]]; then
 		rm -rf "$tree"
-		write_sources
+		# shellcheck disable=SC2086 # several they may be
+		write_sources $suites
 		download
 		unpack
 	fi

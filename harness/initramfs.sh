@@ -13,7 +13,7 @@ set -euo pipefail
 usage()
 {
 	cat >&2 <<-EOT
-	usage: [ARCH=x86] [BUSYBOX=/bin/busybox] initramfs.sh OUT [KSELFTEST [PATH...]]
+	usage: [ARCH=x86] [BUSYBOX=$BUSYBOX] initramfs.sh OUT [KSELFTEST [PATH...]]
 
 	Writes the initramfs OUT.  KSELFTEST, a directory made by selftests.sh,
 	becomes /kselftest; each further PATH goes to /opt.
@@ -87,19 +87,19 @@ pack()
 
 main()
 {
-	local busybox=${BUSYBOX:-/bin/busybox} path
+	local path
 
 	[ $# -ge 1 ] || usage
 	out=$1
-	is_elf "$busybox" 2>/dev/null || die "$busybox: no such program; install busybox-static"
-	[ -z "$(needs "$busybox")" ] ||
-		die "$busybox: linked dynamically; install busybox-static"
+	is_elf "$BUSYBOX" 2>/dev/null || die "$BUSYBOX: no such program; install busybox-static"
+	[ -z "$(needs "$BUSYBOX")" ] ||
+		die "$BUSYBOX: linked dynamically; install busybox-static"
 
 	work=$(mktemp -d)
 	trap 'rm -rf "$work" "$out.new"' EXIT
 	image=$work/image
 	mkdir -p "$image"/{bin,sbin,lib,usr/bin,usr/sbin}
-	install "$busybox" "$image/bin/busybox"
+	install "$BUSYBOX" "$image/bin/busybox"
 	ln -s busybox "$image/bin/sh"
 	install "$ROOT/harness/init" "$image/init"
 	install "$ROOT/harness/guest-timeout" "$image/bin/guest-timeout"

@@ -56,8 +56,10 @@ build()
 			"TEST_GEN_PROGS_EXTENDED_$arch=")
 	done
 	make -C "$tree" O="$obj" ARCH="$KARCH" CROSS_COMPILE="$CROSS" headers &&
-	# abs_objdir keeps arm64's generated headers out of the tree; 6.1's
-	# asm/kvm.h uses a macro of linux/stddef.h, but does not include it.
+	# abs_objdir keeps arm64's generated headers out of the tree, if its tools/
+	# is there; 6.1's asm/kvm.h uses a macro of linux/stddef.h, but does not
+	# include it.
+	mkdir -p "$obj/kselftest/kvm/tools" &&
 	make -C "$tree/tools/testing/selftests" -j"${JOBS:-$(nproc)}" O="$obj" \
 		ARCH="$KARCH" CROSS_COMPILE="$CROSS" TARGETS=kvm FORCE_TARGETS=1 \
 		KHDR_INCLUDES="-isystem $obj/usr/include" \

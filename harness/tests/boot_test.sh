@@ -20,6 +20,7 @@ make_qemu()
 	for arg; do
 		case $arg in
 		file:*) ports+=("${arg#file:}") ;;
+		file,*) ports+=("${arg#*path=}") ;;
 		esac
 	done
 	echo $$ >"$PID_FILE"
@@ -109,6 +110,7 @@ main()
 	refuses "initramfs '/none' cannot be read" "no initramfs" boot -i /none
 	refuses "job '/none' cannot be read" "no job" boot -j /none
 	refuses "mode 'other'" "unknown mode" boot -m other
+	refuses "CPU 'other' is none of" "unknown CPU" boot -C other
 	refuses "timeout 'soon'" "bad timeout" boot -t soon
 	refuses "usage" "a stray argument" boot stray
 	refuses "qemu-system-none not found; install" "no QEMU" boot QEMU=qemu-system-none

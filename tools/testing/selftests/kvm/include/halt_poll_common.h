@@ -53,6 +53,7 @@ static inline bool read_sysfs(const char *path, char *buf, int size)
  * - guest_forbid_polling(forbid): where guest_can_forbid_polling().
  *
  * On the host:
+ * - HALT_EXITS_STAT: the vCPU's stat that counts the guest's halts.
  * - create_halting_vm(nr, vcpus, guest_code): vCPUs with the interrupt handler.
  * - guest_counter_khz(vcpu): frequency of guest_counter(), or less than 1.
  * - inject_irq(vm, to): the same interrupt, from outside.
@@ -63,8 +64,10 @@ static inline bool read_sysfs(const char *path, char *buf, int size)
  * - print_host_arch(): print what the reader of a measurement must know of this
  *   host, beside what all architectures have; returns whether it is emulated.
  */
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "halt_poll_x86.h"
+#elif defined(__aarch64__)
+#include "halt_poll_arm64.h"
 #endif
 
 /* Halt for so many of the counter's cycles; returns when the timer was to fire. */
