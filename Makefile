@@ -13,10 +13,11 @@ endif
 B	:= $(BUILD)/$(BASE)
 STEPS	:= $(wildcard $(addprefix series/*/,files bases *.cocci *.diff))
 KERNEL	:= harness/kernel.sh harness/lib.sh harness/x86.conf $(wildcard harness/x86*.config)
+DEBUG	:= lockdep kasan kcsan
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
+.PHONY: help bench check check-all check-debug mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
@@ -33,6 +34,10 @@ check: $(B)/patched/vmlinux $(B)/initramfs.cpio $(BASES:%=$(BUILD)/%/paths)
 ## make check-all       all tests on every base
 check-all: $(BUILD)/.installed
 	@harness/check-all.sh
+
+## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
+check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/initramfs.cpio
+	@harness/check-debug.sh $(BASE)
 
 ## make mutants         does a wrong header fail the KUnit suite?
 ## make cost            instructions per call of the header, beside the old code
@@ -69,7 +74,7 @@ kernel: $(B)/patched/vmlinux
 
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*) $(BASES:%=$(BUILD)/%/debug-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check check-debug bisect,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:
@@ -93,6 +98,17 @@ $(B)/patched/vmlinux: $(B)/stock/vmlinux $(wildcard patches/$(BASE)/*.patch)
 	@harness/tree.sh $(BASE) patched
 	@harness/kernel.sh $(B)/linux $(B)/obj virt/kvm/tests/.kunitconfig >/dev/null
 	@mkdir -p $(@D) && cp $(B)/obj/vmlinux $@
+
+# The same for debug kernels; of the stock ones, only KCSAN's is of use.
+$(B)/debug-kcsan/stock: $(KERNEL) harness/debug.config harness/debug-kcsan.config | $(B)/paths
+	@harness/tree.sh $(BASE) stock
+	@harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) >/dev/null
+	@cp $(@D)/obj/vmlinux $@
+
+$(B)/debug-%/patched: $(KERNEL) harness/debug.config harness/debug-%.config $(wildcard patches/$(BASE)/*.patch) | $(B)/debug-kcsan/stock
+	@harness/tree.sh $(BASE) patched
+	@harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) virt/kvm/tests/.kunitconfig >/dev/null
+	@cp $(@D)/obj/vmlinux $@
 
 $(B)/kselftest/run_kselftest.sh: $(B)/patched/vmlinux harness/selftests.sh
 	@harness/selftests.sh $(B)/linux $(B)/obj $(B)/kselftest

@@ -27,6 +27,7 @@ usage()
 	  -s SMP           CPUs (2 in real time, 1 in virtual time)
 	  -M MEM           memory, as QEMU understands it (1G)
 	  -t TIMEOUT       seconds until the run is given up (120)
+	  -r RACES         the data races that count as splats (all): see splat.sh
 	  -S SEED          what random numbers come from in virtual time (1)
 
 	Exits with JOB's status, but for $SPLAT: JOB succeeded and the kernel did
@@ -41,8 +42,8 @@ parse_options()
 	local option
 
 	mode=real kernel='' initramfs='' job='' outdir='' cmdline=''
-	smp='' mem=1G timeout=120 seed=1
-	while getopts m:k:i:j:o:c:s:M:t:S: option; do
+	smp='' mem=1G timeout=120 seed=1 races=()
+	while getopts m:k:i:j:o:c:r:s:M:t:S: option; do
 		case $option in
 		m) mode=$OPTARG ;;
 		k) kernel=$OPTARG ;;
@@ -50,6 +51,7 @@ parse_options()
 		j) job=$OPTARG ;;
 		o) outdir=$OPTARG ;;
 		c) cmdline=$OPTARG ;;
+		r) races=(-r "$OPTARG") ;;
 		s) smp=$OPTARG ;;
 		M) mem=$OPTARG ;;
 		t) timeout=$OPTARG ;;
@@ -187,7 +189,7 @@ main()
 	run_qemu
 	take_status || no_status
 	[ "$status" -eq 0 ] || fail "$status" "job failed with $status"
-	"$ROOT/harness/splat.sh" "$outdir/console.log" ||
+	"$ROOT/harness/splat.sh" "${races[@]}" "$outdir/console.log" ||
 		fail $SPLAT "job succeeded, but the kernel's log is not clean"
 	say "boot: ${job##*/} done in $SECONDS s"
 }
