@@ -17,7 +17,7 @@ DEBUG	:= lockdep kasan kcsan
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all check-debug mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
+.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
@@ -34,10 +34,6 @@ check: $(B)/patched/vmlinux $(B)/initramfs.cpio $(BASES:%=$(BUILD)/%/paths)
 ## make check-all       all tests on every base
 check-all: $(BUILD)/.installed
 	@harness/check-all.sh
-
-## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
-check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/initramfs.cpio
-	@harness/check-debug.sh $(BASE)
 
 ## make mutants         does a wrong header fail the KUnit suite?
 ## make cost            instructions per call of the header, beside the old code
@@ -58,6 +54,11 @@ kunit-all: $(BASES:%=$(BUILD)/%/paths)
 bisect: $(B)/paths
 	@harness/bisect.sh $(BASE)
 
+## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
+.PHONY: check-debug
+check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/initramfs.cpio
+	@harness/check-debug.sh $(BASE)
+
 ## make series          write patches/ from series/ and our own files
 series: $(BASES:%=$(BUILD)/%/paths)
 	@harness/regenerate.sh patches
@@ -74,7 +75,8 @@ kernel: $(B)/patched/vmlinux
 
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*) $(BASES:%=$(BUILD)/%/debug-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check check-debug bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(wildcard $(BASES:%=$(BUILD)/%/debug-*)) $(BASES:%=$(BUILD)/%/check-debug)
 
 ## make distclean       delete build/
 distclean:
