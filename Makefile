@@ -56,7 +56,7 @@ bisect: $(B)/paths
 
 ## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
 .PHONY: check-debug
-check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/initramfs.cpio
+check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/debug.cpio
 	@harness/check-debug.sh $(BASE)
 
 ## make series          write patches/ from series/ and our own files
@@ -76,7 +76,7 @@ kernel: $(B)/patched/vmlinux
 ## make clean           delete what was built, but not the sources
 clean:
 	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
-	rm -rf $(wildcard $(BASES:%=$(BUILD)/%/debug-*)) $(BASES:%=$(BUILD)/%/check-debug)
+	rm -rf $(wildcard $(BASES:%=$(BUILD)/%/debug*)) $(foreach d,check-debug halt_race,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:
@@ -118,3 +118,10 @@ $(B)/kselftest/run_kselftest.sh: $(B)/patched/vmlinux harness/selftests.sh
 
 $(B)/initramfs.cpio: $(B)/kselftest/run_kselftest.sh harness/initramfs.sh harness/init harness/guest-timeout
 	@harness/initramfs.sh $@ $(B)/kselftest
+
+$(B)/halt_race: harness/halt_race.c | $(B)/paths
+	@gcc -O2 -Wall -static -pthread -o $@ $<
+
+# An image of its own, so that the other's does not change with what is for this.
+$(B)/debug.cpio: $(B)/initramfs.cpio $(B)/halt_race
+	@harness/initramfs.sh $@ $(B)/kselftest $(B)/halt_race
