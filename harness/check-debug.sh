@@ -6,13 +6,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=harness/results.sh
 . "$ROOT/harness/results.sh"
-
-# Data races are found all over the kernel; those fail that name a function of
-# halt polling, on either side.
-readonly OUR_RACES='halt_poll|kvm_vcpu_halt'
-# That KCSAN sees such a race it must prove on a stock kernel: the maximum of a
-# VM is written, by an ioctl, while a vCPU reads it.
-readonly KNOWN_RACE='kvm_vcpu_(halt|max_halt_poll_ns)[^ ]* / kvm_vm_ioctl'
+# shellcheck source=harness/races.sh
+. "$ROOT/harness/races.sh"
 
 # boot.sh's exit status if the job succeeded and the kernel did not.
 readonly SPLAT=124
@@ -36,17 +31,18 @@ boot()
 		-c "HARNESS_DEBUG=$1" -r "$4"
 }
 
-# races: the titles of all data races in this lane's log, how often each came.
-races()
-{
-	sed -n 's/\r$//; s/.*BUG: KCSAN: data-race in //p' "$dir/run/debug-$lane/console.log" |
-		sort | uniq -c | sort -rn
-}
-
-# parts: the results of the tests' own, which the runner makes comments of.
+# parts: the results that each test had, which the runner makes comments of.
 parts()
 {
-	sed -n 's/^# //p' "$dir/run/debug-$lane/result.txt"
+	local parts=$out/parts-$lane file
+
+	mkdir "$parts"
+	awk -v dir="$parts" '
+	/^# selftests: kvm: / { file = dir "/" $NF }
+	file && sub(/^# /, "") { print >file }' "$dir/run/debug-$lane/result.txt" || true
+	for file in "$parts"/*; do
+		[[ ! -e $file ]] || tap "${file##*/}-$lane" "$file"
+	done
 }
 
 kind_lane()
@@ -55,8 +51,7 @@ kind_lane()
 	check "boot-$lane" boot "$1" patched debug.job "$OUR_RACES"
 	tap "kunit-$lane" "$dir/run/debug-$lane/console.log"
 	tap "selftests-$lane" "$dir/run/debug-$lane/result.txt"
-	parts >"$out/parts-$lane.txt"
-	tap "parts-$lane" "$out/parts-$lane.txt"
+	parts
 }
 
 # finds_race: the boot must end with a splat, and that must be the one.
@@ -66,7 +61,7 @@ finds_race()
 
 	boot kcsan stock race.job "$KNOWN_RACE" || status=$?
 	[[ $status == "$SPLAT" ]]
-	races | grep -E "^ *[0-9]+ $KNOWN_RACE"
+	races "$dir/run/debug-$lane/console.log" | grep -E "$KNOWN_RACE"
 }
 
 # KCSAN finds on the stock kernel what it must not find on the patched one.
@@ -85,12 +80,14 @@ timed()
 		"$(total fail "$lane")" "$(total skip "$lane")" $SECONDS >>"$out/table"
 }
 
+# other_races: how often each came, for whom it may concern.
 other_races()
 {
-	local lane=kcsan
+	local found
 
-	echo "data races that are not about halt polling:"
-	races | grep -vE "^ *[0-9]+ .*($OUR_RACES)" || echo "none"
+	found=$(races "$dir/run/debug-kcsan/console.log" | grep -vE "$OUR_RACES") || true
+	[[ -z $found ]] || sort <<<"$found" | uniq -c |
+		sed 's/^ *\([0-9]*\) /data race elsewhere, \1 times: /'
 }
 
 main()
