@@ -19,8 +19,8 @@ endif
 ifeq ($(BOOTED)-$(BASE),arm64-6.1)
 $(error no arm64 on 6.1: its selftest library lacks what the tests need)
 endif
-ifneq ($(and $(filter bench,$(MAKECMDGOALS)),$(filter-out x86,$(BOOTED))),)
-$(error bench is for x86)
+ifneq ($(and $(filter bench check-debug,$(MAKECMDGOALS)),$(filter-out x86,$(BOOTED))),)
+$(error bench and check-debug are for x86)
 endif
 endif
 
@@ -31,6 +31,7 @@ IMAGE	:= $(notdir $(shell sed -n 's/^IMAGE=//p' harness/$(BOOTED).conf 2>/dev/nu
 BUSYBOX	:= $(patsubst %,$(BUILD)/foreign/%/bin/busybox,$(filter-out x86,$(BOOTED)))
 STEPS	:= $(wildcard $(addprefix series/*/,files bases *.cocci *.diff))
 KERNEL	:= harness/kernel.sh harness/lib.sh harness/$(BOOTED).conf $(wildcard harness/$(BOOTED)*.config)
+DEBUG	:= lockdep kasan kcsan
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -82,6 +83,11 @@ kunit-all: $(BASES:%=$(BUILD)/%/paths)
 bisect: $(B)/paths
 	@harness/bisect.sh $(BASE)
 
+## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
+.PHONY: check-debug
+check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/debug.cpio
+	@harness/check-debug.sh $(BASE)
+
 ## make series          write patches/ from series/ and our own files
 series: $(BASES:%=$(BUILD)/%/paths)
 	@harness/regenerate.sh patches
@@ -99,6 +105,7 @@ kernel: $(D)/patched/$(IMAGE)
 ## make clean           delete what was built, but not the sources
 clean:
 	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest here initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(wildcard $(BASES:%=$(BUILD)/%/debug*)) $(foreach d,check-debug halt_race,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:
@@ -138,3 +145,21 @@ $(D)/kselftest/run_kselftest.sh: $(D)/patched/$(IMAGE) harness/selftests.sh
 
 $(D)/initramfs.cpio: $(D)/kselftest/run_kselftest.sh harness/initramfs.sh harness/init harness/guest-timeout $(BUSYBOX)
 	@harness/initramfs.sh $@ $(D)/kselftest
+
+# The same for debug kernels; of the stock ones, only KCSAN's is of use.
+$(B)/debug-kcsan/stock: $(KERNEL) harness/debug.config harness/debug-kcsan.config | $(B)/paths
+	@harness/tree.sh $(BASE) stock
+	@harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) >/dev/null
+	@cp $(@D)/obj/vmlinux $@
+
+$(B)/debug-%/patched: $(KERNEL) harness/debug.config harness/debug-%.config $(wildcard patches/$(BASE)/*.patch) | $(B)/debug-kcsan/stock
+	@harness/tree.sh $(BASE) patched
+	@harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) virt/kvm/tests/.kunitconfig >/dev/null
+	@cp $(@D)/obj/vmlinux $@
+
+$(B)/halt_race: harness/halt_race.c | $(B)/paths
+	@gcc -O2 -Wall -static -pthread -o $@ $<
+
+# An image of its own, so that the other's does not change with what is for this.
+$(B)/debug.cpio: $(B)/initramfs.cpio $(B)/halt_race
+	@harness/initramfs.sh $@ $(B)/kselftest $(B)/halt_race

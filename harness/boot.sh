@@ -28,6 +28,7 @@ usage()
 	  -s SMP           CPUs (2 in real time, 1 in virtual time)
 	  -M MEM           memory, as QEMU understands it (1G)
 	  -t TIMEOUT       seconds until the run is given up (120)
+	  -r RACES         the data races that count as splats (all): see splat.sh
 	  -S SEED          what random numbers come from in virtual time (1)
 
 	Exits with JOB's status, but for $SPLAT: JOB succeeded and the kernel did
@@ -42,8 +43,8 @@ parse_options()
 	local option
 
 	mode=real kernel='' initramfs='' job='' outdir='' cmdline=''
-	smp='' mem=1G timeout=120 seed=1 cpu=${CPUS[0]}
-	while getopts C:m:k:i:j:o:c:s:M:t:S: option; do
+	smp='' mem=1G timeout=120 seed=1 cpu=${CPUS[0]} races=()
+	while getopts C:m:k:i:j:o:c:r:s:M:t:S: option; do
 		case $option in
 		C) cpu=$OPTARG ;;
 		m) mode=$OPTARG ;;
@@ -52,6 +53,7 @@ parse_options()
 		j) job=$OPTARG ;;
 		o) outdir=$OPTARG ;;
 		c) cmdline=$OPTARG ;;
+		r) races=(-r "$OPTARG") ;;
 		s) smp=$OPTARG ;;
 		M) mem=$OPTARG ;;
 		t) timeout=$OPTARG ;;
@@ -192,7 +194,7 @@ main()
 	run_qemu
 	take_status || no_status
 	[ "$status" -eq 0 ] || fail "$status" "job failed with $status"
-	"$ROOT/harness/splat.sh" "$outdir/console.log" ||
+	"$ROOT/harness/splat.sh" "${races[@]}" "$outdir/console.log" ||
 		fail $SPLAT "job succeeded, but the kernel's log is not clean"
 	say "boot: ${job##*/} done in $SECONDS s"
 }

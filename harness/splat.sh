@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Looks for splats in a kernel log: whatever the kernel prints when it finds
-# itself broken.
+# itself broken.  With -r, data races count only if the line that names their
+# functions matches RACES, an extended regular expression.
 
 set -euo pipefail
 # shellcheck source=harness/lib.sh
@@ -12,7 +13,7 @@ set -euo pipefail
 # timestamp; tests/fixtures has a log for each.  What always comes with one of
 # these (list corruption with a BUG, refcount_t with a WARNING) needs no own.
 readonly SPLATS=(
-	'(^|: )BUG: '
+	'(^|: |^\[ )BUG: '
 	'^kernel BUG at '
 	'^WARNING: '
 	'(^|: )Oops[: ]'
@@ -42,11 +43,31 @@ cannot()
 	exit 2
 }
 
+# counting <races>: the splats on stdin without the data races that do not
+# count; fails if none is left.
+counting()
+{
+	LC_ALL=C awk -v races="$1" '
+	/^[0-9]+:BUG: KCSAN: data-race in / {
+		functions = $0
+		sub(/.* data-race in /, "", functions)
+		if (functions !~ races)
+			next
+	}
+	{ print; n++ }
+	END { exit n == 0 }'
+}
+
 main()
 {
-	local found log status=0
+	local found log races='' status=0
 
-	[ $# -eq 1 ] || cannot "usage: splat.sh LOG"
+	if [ "${1:-}" = -r ]; then
+		races=${2:-}
+		[ -n "$races" ] || cannot "-r wants a regular expression"
+		shift 2
+	fi
+	[ $# -eq 1 ] || cannot "usage: splat.sh [-r RACES] LOG"
 	log=$1
 	if [ ! -f "$log" ] || [ ! -r "$log" ]; then
 		cannot "$log: not a readable file"
@@ -58,7 +79,8 @@ main()
 	fi
 
 	found=$(sed -E "s/\r//g; s/$PREFIX//" "$log" |
-		LC_ALL=C grep -anE "$(IFS='|'; echo "${SPLATS[*]}")") || status=$?
+		LC_ALL=C grep -anE "$(IFS='|'; echo "${SPLATS[*]}")" |
+		counting "$races") || status=$?
 	case $status in
 	0)
 		echo "$log: splat:"

@@ -76,6 +76,8 @@ interrupted()
 
 main()
 {
+	local race='[    1.0] BUG: KCSAN: data-race in f / g\n'
+
 	tmp=$(mktemp -d)
 	trap 'rm -rf "$tmp"' EXIT
 	make_qemu
@@ -95,6 +97,10 @@ main()
 		boot FAKE_CONSOLE='[    1.0] BUG: made up\n' FAKE_RESULT='\nharness-status: 0\n'
 	expect 3 "a splat does not hide the job's status" \
 		boot FAKE_CONSOLE='[    1.0] BUG: made up\n' FAKE_RESULT='\nharness-status: 3\n'
+	expect 124 "a data race that counts" \
+		boot FAKE_CONSOLE="$race" FAKE_RESULT='\nharness-status: 0\n' -r '^f'
+	expect 0 "a data race that does not count" \
+		boot FAKE_CONSOLE="$race" FAKE_RESULT='\nharness-status: 0\n' -r '^h'
 	expect 125 "silence" boot
 	expect 125 "no status" boot FAKE_RESULT='a\nb\n'
 	expect 0 "no status: no result" no_result

@@ -31,6 +31,31 @@ splat_cases()
 	done <"$here/fixtures/splats.txt"
 }
 
+# race <regex> <title>: what becomes of a data race if only some count.
+race()
+{
+	{
+		head -n 12 "$CLEAN"
+		printf '[    0.105000] %s\r\n' "$2"
+		tail -n 12 "$CLEAN"
+	} >"$tmp/log"
+	"$SPLAT" -r "$1" "$tmp/log"
+}
+
+race_cases()
+{
+	local race="BUG: KCSAN: data-race in made_up_inc / made_up_read"
+
+	expect 1 "race: the first function counts" race 'up_inc' "$race"
+	expect 1 "race: the second function counts" race 'up_(write|read)' "$race"
+	expect 0 "race: neither counts" race 'up_write' "$race"
+	expect 0 "race: the title's own words do not" race 'BUG|KCSAN|data-race' "$race"
+	expect 1 "race: other splats always count" race 'up_write' "BUG: KASAN: use-after-free in f"
+	expect 1 "race: so does a broken assertion" race 'up_write' "BUG: KCSAN: assert: race in f / g"
+	expect 2 "race: bad expression" race '(' "$race"
+	expect 2 "race: no expression" race '' "$race"
+}
+
 main()
 {
 	tmp=$(mktemp -d)
@@ -39,6 +64,7 @@ main()
 	echo "TAP version 13"
 	expect 0 "clean: innocent words" "$SPLAT" "$CLEAN"
 	splat_cases
+	race_cases
 
 	: >"$tmp/empty"
 	echo "no line of a kernel" >"$tmp/text"

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Our tests on one base's debug kernels, in real time, and what these report.
+set -euo pipefail
+# shellcheck source=harness/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=harness/x86.conf
+. "$ROOT/harness/x86.conf"
+# shellcheck source=harness/results.sh
+. "$ROOT/harness/results.sh"
+# shellcheck source=harness/races.sh
+. "$ROOT/harness/races.sh"
+
+# boot.sh's exit status if the job succeeded and the kernel did not.
+readonly SPLAT=124
+
+usage()
+{
+	cat >&2 <<-END
+	usage: check-debug.sh <base>
+	Tests the kernels build/<base>/debug-*/patched, and that KCSAN finds on
+	build/<base>/debug-kcsan/stock what the series mends.  The last line counts
+	results; logs are in build/<base>/check-debug/ and run/debug-*/.
+	END
+	exit 2
+}
+
+# boot <kind> stock|patched <job> <races that count>
+boot()
+{
+	"$ROOT/harness/boot.sh" -k "$dir/debug-$1/$2" -i "$dir/debug.cpio" \
+		-o "$dir/run/debug-$lane" -j "$ROOT/harness/$3" -t 600 \
+		-c "HARNESS_DEBUG=$1" -r "$4"
+}
+
+# parts: the results that each test had, which the runner makes comments of.
+parts()
+{
+	local parts=$out/parts-$lane file
+
+	mkdir "$parts"
+	awk -v dir="$parts" '
+	/^# selftests: kvm: / { file = dir "/" $NF }
+	file && sub(/^# /, "") { print >file }' "$dir/run/debug-$lane/result.txt" || true
+	for file in "$parts"/*; do
+		[[ ! -e $file ]] || tap "${file##*/}-$lane" "$file"
+	done
+}
+
+kind_lane()
+{
+	lane=$1
+	check "boot-$lane" boot "$1" patched debug.job "$OUR_RACES"
+	tap "kunit-$lane" "$dir/run/debug-$lane/console.log"
+	tap "selftests-$lane" "$dir/run/debug-$lane/result.txt"
+	parts
+}
+
+# finds_race: the boot must end with a splat, and that must be the one.
+finds_race()
+{
+	local status=0
+
+	boot kcsan stock race.job "$KNOWN_RACE" || status=$?
+	[[ $status == "$SPLAT" ]]
+	races "$dir/run/debug-$lane/console.log" | grep -E "$KNOWN_RACE"
+}
+
+# KCSAN finds on the stock kernel what it must not find on the patched one.
+stock_lane()
+{
+	lane=kcsan-stock
+	check kcsan-finds-race finds_race
+}
+
+# timed <command> <argument>...
+timed()
+{
+	SECONDS=0
+	"$@"
+	printf '%-12s %7d %7d %7d %7d\n' "$lane" "$(total pass "$lane")" \
+		"$(total fail "$lane")" "$(total skip "$lane")" $SECONDS >>"$out/table"
+}
+
+# other_races: how often each came, for whom it may concern.
+other_races()
+{
+	local found
+
+	found=$(races "$dir/run/debug-kcsan/console.log" | grep -vE "$OUR_RACES") || true
+	[[ -z $found ]] || sort <<<"$found" | uniq -c |
+		sed 's/^ *\([0-9]*\) /data race elsewhere, \1 times: /'
+}
+
+main()
+{
+	local kind
+
+	[[ $# == 1 && $1 != -* ]] || usage
+	begin "$1" check-debug
+	printf '%-12s %7s %7s %7s %7s\n' kernel passed failed skipped seconds >"$out/table"
+	for kind in lockdep kasan kcsan; do
+		timed kind_lane $kind
+	done
+	timed stock_lane
+	other_races
+	cat "$out/table"
+	finish
+}
+
+main "$@"
