@@ -7,6 +7,9 @@
 
 #include "trace.h"
 
+/* No line of any kind of trace comes near. */
+#define INPUT_SIZE (256 * 1024)
+
 /* Lines of a file or pipe, in one buffer. */
 struct input {
 	int fd;
@@ -20,6 +23,7 @@ struct reader {
 	const struct trace_sink *sink;
 	struct input in;
 	__u64 line;		/* present line; 0: not read by lines */
+	__u64 offset;		/* in the file, where there are no lines; 0: none yet */
 	__u64 halts;		/* so far */
 
 	struct slot *slots;	/* of the table of vCPUs */

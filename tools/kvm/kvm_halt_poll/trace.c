@@ -13,8 +13,6 @@
 #include "cmd.h"
 #include "reader.h"
 
-/* No line of any kind of trace comes near. */
-#define BUFFER_SIZE (256 * 1024)
 /* As much as the kind of a trace is told from. */
 #define HEAD_SIZE 4096
 
@@ -45,6 +43,8 @@ int reader_error(struct reader *r, const char *format, ...)
 	va_end(args);
 	if (r->line)
 		return fail("%s:%llu: %s", name_of(r), r->line, text);
+	if (r->offset)
+		return fail("%s: offset %llu: %s", name_of(r), r->offset, text);
 	return fail("%s: %s", name_of(r), text);
 }
 
@@ -60,7 +60,7 @@ static int input_fill(struct reader *r, size_t wanted)
 		in->start = 0;
 	}
 	while (in->end < wanted && !in->eof) {
-		got = read(in->fd, in->buf + in->end, BUFFER_SIZE - in->end);
+		got = read(in->fd, in->buf + in->end, INPUT_SIZE - in->end);
 		if (got < 0) {
 			if (errno == EINTR)
 				continue;
@@ -84,7 +84,7 @@ long reader_line(struct reader *r, char **line, bool *whole)
 		if (end || in->eof)
 			break;
 		known = length;
-		if (known == BUFFER_SIZE) {
+		if (known == INPUT_SIZE) {
 			r->line++;
 			reader_error(r, "not a trace: the line has no end");
 			return -2;
@@ -328,7 +328,7 @@ int trace_read(struct trace *trace, const char *name, const struct trace_sink *s
 	if (r.in.fd < 0)
 		return fail("%s: cannot be read: %s", name, strerror(errno));
 
-	r.in.buf = malloc(BUFFER_SIZE + 1);
+	r.in.buf = malloc(INPUT_SIZE + 1);
 	ret = r.in.buf ? read_any(&r) : fail("out of memory");
 	if (!ret && !r.halts) {
 		r.line = 0;
