@@ -16,61 +16,39 @@
 #include <unistd.h>
 
 #include <trace-cmd.h>
-#include <event-parse.h>
 
+#include "events.h"
 #include "reader.h"
 
 /* Pids are below this: the kernel's PID_MAX_LIMIT. */
 #define PID_LIMIT (1U << 22)
 
 enum message_type {
-	MESSAGE_HALT,
-	MESSAGE_CHANGE,
+	MESSAGE_EVENT,
 	MESSAGE_COMM,
 	MESSAGE_LOST,
 	MESSAGE_END,
 	MESSAGE_ERROR,
 };
 
-enum dat_error {
-	ERROR_OPEN,
-	ERROR_EVENTS,
-	ERROR_FIELDS,
-	ERROR_RECORD,
-	ERROR_MEMORY,
-};
-
-static const char * const error_texts[] = {
-	[ERROR_OPEN] = "damaged or cut short: libtracecmd cannot open it",
-	[ERROR_EVENTS] = "has no event kvm_vcpu_wakeup",
-	[ERROR_FIELDS] = "the events have other fields than the kernel's",
-	[ERROR_RECORD] = "damaged: an event is too short",
-	[ERROR_MEMORY] = "out of memory",
-};
-
 /* What goes through the pipe. */
 struct message {
-	__u8 type;
-	__u8 waited, valid;
-	__s32 pid;
-	__u32 id;
-	__u32 old_ns, new_ns;
+	enum message_type type;
+	enum event_kind kind;
 	__u64 time_ns;
 	__u64 offset;
+	struct event event;
 	union {
-		__u64 ns;
-		__u64 count;
-		__u32 error;
 		char comm[16];
+		char error[64];
+		__u64 lost;
 	};
 };
 
 /* The reading process. */
 struct dat {
+	struct event_formats formats;
 	struct tep_handle *tep;
-	int wakeup_id, change_id;
-	struct tep_format_field *type, *pid, *ns, *waited, *valid;
-	struct tep_format_field *id, *old_ns, *new_ns;
 	int pipe;
 	size_t nr_messages;
 	struct message messages[1024];
@@ -104,54 +82,19 @@ static void send(struct dat *dat, const struct message *message)
 		flush(dat);
 }
 
-static void __attribute__((noreturn)) give_up(struct dat *dat, enum dat_error error)
+static void __attribute__((noreturn)) give_up(struct dat *dat, const char *error)
 {
-	send(dat, &(struct message){ .type = MESSAGE_ERROR, .error = error });
+	struct message message = { .type = MESSAGE_ERROR };
+
+	snprintf(message.error, sizeof(message.error), "%s", error);
+	send(dat, &message);
 	flush(dat);
 	_exit(1);
 }
 
-static void find_formats(struct dat *dat)
-{
-	struct tep_event *wakeup, *change;
-
-	wakeup = tep_find_event_by_name(dat->tep, "kvm", "kvm_vcpu_wakeup");
-	if (!wakeup)
-		give_up(dat, ERROR_EVENTS);
-	dat->wakeup_id = wakeup->id;
-	dat->type = tep_find_common_field(wakeup, "common_type");
-	dat->pid = tep_find_common_field(wakeup, "common_pid");
-	dat->ns = tep_find_field(wakeup, "ns");
-	dat->waited = tep_find_field(wakeup, "waited");
-	dat->valid = tep_find_field(wakeup, "valid");
-	if (!dat->type || !dat->pid || !dat->ns || !dat->waited || !dat->valid)
-		give_up(dat, ERROR_FIELDS);
-
-	/* Who recorded may have left this one out. */
-	dat->change_id = -1;
-	change = tep_find_event_by_name(dat->tep, "kvm", "kvm_halt_poll_ns");
-	if (!change)
-		return;
-	dat->change_id = change->id;
-	dat->id = tep_find_field(change, "vcpu_id");
-	dat->old_ns = tep_find_field(change, "old");
-	dat->new_ns = tep_find_field(change, "new");
-	if (!dat->id || !dat->old_ns || !dat->new_ns)
-		give_up(dat, ERROR_FIELDS);
-}
-
-static __u64 number(struct dat *dat, const struct tep_record *record,
-		    const struct tep_format_field *field)
-{
-	if (field->offset < 0 || field->size < 0 || record->size < 0 ||
-	    field->offset + field->size > record->size)
-		give_up(dat, ERROR_RECORD);
-	return tep_read_number(dat->tep, (char *)record->data + field->offset, field->size);
-}
-
 static void send_comm(struct dat *dat, int pid)
 {
-	struct message message = { .type = MESSAGE_COMM, .pid = pid };
+	struct message message = { .type = MESSAGE_COMM, .event.pid = pid };
 	const char *comm;
 
 	if (pid < 0 || pid >= (int)PID_LIMIT || dat->named[pid / 8] & 1 << pid % 8)
@@ -168,8 +111,9 @@ static int send_record(struct tracecmd_input *handle, struct tep_record *record,
 		       void *data)
 {
 	struct dat *dat = data;
-	struct message message = { .time_ns = record->ts, .offset = record->offset };
-	int type;
+	struct message message = {
+		.type = MESSAGE_EVENT, .time_ns = record->ts, .offset = record->offset,
+	};
 
 	(void)handle;
 	(void)cpu;
@@ -177,28 +121,20 @@ static int send_record(struct tracecmd_input *handle, struct tep_record *record,
 	if (record->missed_events)
 		send(dat, &(struct message){
 			.type = MESSAGE_LOST,
-			.count = record->missed_events > 0 ? record->missed_events : 1,
+			.lost = record->missed_events > 0 ? record->missed_events : 1,
 		});
 
-	type = number(dat, record, dat->type);
-	if (type == dat->wakeup_id) {
-		message.type = MESSAGE_HALT;
-		message.ns = number(dat, record, dat->ns);
-		message.waited = number(dat, record, dat->waited) != 0;
-		message.valid = number(dat, record, dat->valid) != 0;
-	} else if (type == dat->change_id) {
-		message.type = MESSAGE_CHANGE;
-		message.id = number(dat, record, dat->id);
-		message.old_ns = number(dat, record, dat->old_ns);
-		message.new_ns = number(dat, record, dat->new_ns);
-	} else {
-		return 0;
+	message.kind = event_decode(&dat->formats, record->data, record->size, &message.event);
+	if (message.kind == EVENT_DAMAGED)
+		give_up(dat, "damaged: an event is shorter than its fields");
+	if (message.kind != EVENT_OTHER) {
+		send_comm(dat, message.event.pid);
+		send(dat, &message);
 	}
-	message.pid = number(dat, record, dat->pid);
-	send_comm(dat, message.pid);
-	send(dat, &message);
 	return 0;
 }
+
+static const char cannot_open[] = "damaged or cut short: libtracecmd cannot open it";
 
 /* trace-cmd's -B makes buffers beside the main one: all of them, by time. */
 static void send_all(struct dat *dat, struct tracecmd_input *handle)
@@ -207,12 +143,12 @@ static void send_all(struct dat *dat, struct tracecmd_input *handle)
 	struct tracecmd_input **handles = calloc(nr + 1, sizeof(*handles));
 
 	if (!handles)
-		give_up(dat, ERROR_MEMORY);
+		give_up(dat, "out of memory");
 	handles[0] = handle;
 	for (i = 0; i < nr; i++) {
 		handles[i + 1] = tracecmd_buffer_instance_handle(handle, i);
 		if (!handles[i + 1])
-			give_up(dat, ERROR_OPEN);
+			give_up(dat, cannot_open);
 	}
 	tracecmd_iterate_events_multi(handles, nr + 1, send_record, dat);
 }
@@ -222,6 +158,7 @@ static void __attribute__((noreturn)) run_reader(int fd, int pipe)
 	struct dat *dat = calloc(1, sizeof(*dat));
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct tracecmd_input *handle;
+	const char *error;
 
 	if (!dat)
 		_exit(1);
@@ -231,9 +168,11 @@ static void __attribute__((noreturn)) run_reader(int fd, int pipe)
 		_exit(1);
 	handle = tracecmd_open_fd(fd, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (!handle)
-		give_up(dat, ERROR_OPEN);
+		give_up(dat, cannot_open);
 	dat->tep = tracecmd_get_tep(handle);
-	find_formats(dat);
+	error = event_formats_find(&dat->formats, dat->tep);
+	if (error)
+		give_up(dat, error);
 	send_all(dat, handle);
 	send(dat, &(struct message){ .type = MESSAGE_END });
 	flush(dat);
@@ -242,29 +181,30 @@ static void __attribute__((noreturn)) run_reader(int fd, int pipe)
 
 static int take_message(struct reader *r, const struct message *message)
 {
+	const struct event *event = &message->event;
 	struct vcpu *vcpu;
 
 	r->offset = message->offset;
 	if (message->type == MESSAGE_ERROR)
-		return reader_error(r, "%s", error_texts[message->error]);
+		return reader_error(r, "%s", message->error);
 	if (message->type == MESSAGE_LOST) {
-		r->trace->lost += message->count;
+		r->trace->lost += message->lost;
 		return 0;
 	}
 
 	/* A negative pid fails as one that is too large. */
-	vcpu = reader_vcpu(r, (__u32)message->pid);
+	vcpu = reader_vcpu(r, (__u32)event->pid);
 	if (!vcpu)
 		return -1;
 	if (message->type == MESSAGE_COMM) {
 		reader_comm(vcpu, message->comm, strlen(message->comm));
 		return 0;
 	}
-	if (message->type == MESSAGE_HALT)
-		return reader_halt(r, vcpu, message->time_ns, message->ns, message->waited,
-				   message->valid);
-	vcpu->id = message->id;
-	return reader_change(r, vcpu, message->time_ns, message->old_ns, message->new_ns);
+	if (message->kind == EVENT_HALT)
+		return reader_halt(r, vcpu, message->time_ns, event->ns, event->waited,
+				   event->valid);
+	vcpu->id = event->id;
+	return reader_change(r, vcpu, message->time_ns, event->old_ns, event->new_ns);
 }
 
 /* Reads until @size bytes are there or there are no more. */
