@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What halts cost under given parameters.
+ *
+ * Events come when they came, whatever the polling.  A poll that covers the
+ * event ends the halt there and then; any other burns the whole interval, the
+ * vCPU blocks, and goes on only so much later as blocking costs.  The interval
+ * adapts to that halt time as it does in the kernel, by the kernel's own header.
+ * Polls are not cut short.
+ */
+#ifndef __MODEL_H
+#define __MODEL_H
+
+#include <linux/kvm_halt_poll.h>
+
+#include "trace.h"
+
+/* What is summed up over halts, as recorded or as replayed. */
+struct account {
+	u64 halts;
+	u64 hits;	/* halts without blocking */
+	u64 hit_ns;	/* CPU burned in polls that hit */
+	u64 vain_ns;	/* CPU burned in polls that did not */
+};
+
+/* Sums that overflow stay at the top. */
+static inline u64 add_ns(u64 a, u64 b)
+{
+	u64 sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? ~0ULL : sum;
+}
+
+static inline u64 account_polled_ns(const struct account *a)
+{
+	return add_ns(a->hit_ns, a->vain_ns);
+}
+
+static inline u64 account_latency_ns(const struct account *a, unsigned int wake_ns)
+{
+	u64 ns;
+
+	return __builtin_mul_overflow(a->halts - a->hits, (u64)wake_ns, &ns) ? ~0ULL : ns;
+}
+
+static inline void account_add(struct account *sum, const struct account *a)
+{
+	sum->halts += a->halts;
+	sum->hits += a->hits;
+	sum->hit_ns = add_ns(sum->hit_ns, a->hit_ns);
+	sum->vain_ns = add_ns(sum->vain_ns, a->vain_ns);
+}
+
+/* How long after the halt's start its event came. */
+static inline u64 halt_event_ns(const struct halt *halt, unsigned int wake_ns)
+{
+	u64 cost = halt->waited ? wake_ns : 0;
+
+	return halt->ns > cost ? halt->ns - cost : 0;
+}
+
+/*
+ * One halt under @p: accounts for it and returns the next interval.  No sum
+ * overflows below 2^32 halts, as no interval exceeds 2^32.
+ */
+static inline __attribute__((always_inline))
+unsigned int model_halt(struct account *a, unsigned int interval_ns,
+			const struct halt *halt, unsigned int wake_ns,
+			const struct kvm_halt_poll_params *p)
+{
+	u64 event_ns = halt_event_ns(halt, wake_ns);
+	bool hit = event_ns <= interval_ns;
+
+	a->halts++;
+	a->hits += hit;
+	a->hit_ns += hit ? event_ns : 0;
+	a->vain_ns += hit ? 0 : interval_ns;
+	return kvm_halt_poll_next(interval_ns, event_ns + (hit ? 0 : wake_ns),
+				  halt->valid, p);
+}
+
+/* @nr halts of one vCPU from @interval_ns on.  Returns the interval after them. */
+unsigned int model_halts(struct account *a, unsigned int interval_ns,
+			 const struct halt *halts, size_t nr, unsigned int wake_ns,
+			 const struct kvm_halt_poll_params *p);
+
+#endif /* __MODEL_H */
