@@ -13,6 +13,7 @@ enum {
 	EXIT_OK,
 	EXIT_ERROR,	/* one line on stderr says why */
 	EXIT_USAGE,
+	EXIT_DIFFERENT,	/* verify: the kernel did what its rule does not say */
 };
 
 /* Each takes its own name as argv[0] and returns one of the above. */
