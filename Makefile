@@ -16,7 +16,7 @@ KERNEL	:= harness/kernel.sh harness/lib.sh harness/x86.conf $(wildcard harness/x
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
+.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel tool fuzz-tool bench-tool trace clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
@@ -67,9 +67,19 @@ fetch: $(B)/paths
 ## make kernel          build this base's kernel, stock and patched
 kernel: $(B)/patched/vmlinux
 
+## make tool            build the tool kvm_halt_poll and run its tests
+## make fuzz-tool       60 s of a fuzzer on what it reads
+## make bench-tool      how fast it reads, replays and tunes
+tool fuzz-tool bench-tool: $(B)/paths
+	@harness/$@.sh $(BASE)
+
+## make trace           record the patched kernel, booted: verify, report, tune
+trace: $(B)/kselftest/run_kselftest.sh
+	@harness/trace.sh $(BASE)
+
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect tool trace,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:

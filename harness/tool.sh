@@ -50,12 +50,11 @@ main()
 	require_base "$base"
 	[[ -d $BUILD/$base/linux/tools/include ]] || die "$base is not fetched: make fetch BASE=$base"
 	out=$BUILD/$base/tool
-	build plain all
+	build plain all tests
 	if [[ $only ]]; then
 		echo "$out/plain/kvm_halt_poll"
 		return
 	fi
-	build plain tests
 	build sanitized SANITIZE=1 all tests
 	run_tests plain
 	run_tests sanitized

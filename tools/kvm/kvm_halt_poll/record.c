@@ -64,6 +64,7 @@ struct record {
 	__u64 *last_ns;		/* by pid, of the last event written; 0: not seen yet */
 	__u64 nr_read, halts, vcpus, lost;
 	__u64 start_ns;
+	__u64 shown;		/* seconds of progress, plus 1 */
 };
 
 static volatile sig_atomic_t stopped;
@@ -125,8 +126,7 @@ static bool parse_options(struct record *rec, int argc, char **argv, int *status
 	int option;
 
 	*status = EXIT_USAGE;
-	/* Any other option is told of by getopt_long() itself, as "argv[0]: ...". */
-	argv[0] = (char *)"kvm_halt_poll record";
+	opterr = 0;
 	while ((option = getopt_long(argc, argv, "d:p:o:b:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'd':
@@ -157,6 +157,8 @@ static bool parse_options(struct record *rec, int argc, char **argv, int *status
 			*status = EXIT_OK;
 			return false;
 		default:
+			fail("%s: no such option, or it needs a value (see record --help)",
+			     argv[optind - 1]);
 			return false;
 		}
 	}
@@ -343,10 +345,16 @@ static int read_round(struct record *rec)
 	return 0;
 }
 
-static void show_progress(struct record *rec)
+/* Once a second. */
+static void show_progress(struct record *rec, __u64 now)
 {
-	fprintf(stderr, "\r%.0f s: %llu halts of %llu vCPUs, %llu events lost ",
-		(double)(now_ns() - rec->start_ns) / NSEC, rec->halts, rec->vcpus, rec->lost);
+	__u64 seconds = (now - rec->start_ns) / NSEC;
+
+	if (rec->shown && seconds < rec->shown)
+		return;
+	rec->shown = seconds + 1;
+	fprintf(stderr, "\r%llu s: %llu halts of %llu vCPUs, %llu events lost ",
+		seconds, rec->halts, rec->vcpus, rec->lost);
 }
 
 static int record_until_stopped(struct record *rec)
@@ -365,7 +373,7 @@ static int record_until_stopped(struct record *rec)
 		if (!ret)
 			ret = write_settled(rec, begun_ns - SETTLED_NS);
 		if (progress)
-			show_progress(rec);
+			show_progress(rec, begun_ns);
 		/* An interrupt ends it early. */
 		nanosleep(&pause, NULL);
 	}

@@ -72,7 +72,8 @@ test_csv()
 
 test_own()
 {
-	local -a recorded=("# kvm_halt_poll 1" "#kernel,6.12.1" "#params,200000,2,10000,0" $HEADER
+	# shellcheck disable=SC2054 # lines with commas in them
+	local -a recorded=("# kvm_halt_poll 1" "#kernel,6.12.1" "#params,200000,2,10000,0" "$HEADER"
 		"#vcpu,74,70,CPU 0/KVM, really" 74,5,100,1,1 "#interval,74,3,6,0,10000" 74,7,90,0,1
 		"#lost,12")
 
