@@ -79,9 +79,20 @@ unsigned int model_halt(struct account *a, unsigned int interval_ns,
 				  halt->valid, p);
 }
 
-/* @nr halts of one vCPU from @interval_ns on.  Returns the interval after them. */
-unsigned int model_halts(struct account *a, unsigned int interval_ns,
-			 const struct halt *halts, size_t nr, unsigned int wake_ns,
-			 const struct kvm_halt_poll_params *p);
+/*
+ * So many sets of parameters go through the halts side by side: what one waits
+ * for, a division or a branch that went the other way, the others need not.
+ */
+#define MODEL_LANES 8
+
+struct model_lanes {
+	struct kvm_halt_poll_params p[MODEL_LANES];
+	unsigned int interval_ns[MODEL_LANES];
+	struct account a[MODEL_LANES];
+};
+
+/* @nr halts of one vCPU through all of the @lanes. */
+void model_halts(struct model_lanes *lanes, const struct halt *halts, size_t nr,
+		 unsigned int wake_ns);
 
 #endif /* __MODEL_H */

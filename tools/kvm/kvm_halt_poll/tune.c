@@ -154,17 +154,31 @@ struct job {
 	size_t end;
 };
 
-static void evaluate(const struct tune *t, struct set *set)
+/* Up to MODEL_LANES sets; lanes that are left repeat the last. */
+static void evaluate(const struct tune *t, struct set *sets, size_t nr)
 {
-	size_t i;
+	struct model_lanes lanes = {};
+	size_t i, half, lane;
+
+	for (lane = 0; lane < MODEL_LANES; lane++)
+		lanes.p[lane] = sets[lane < nr ? lane : nr - 1].p;
 
 	for (i = 0; i < t->trace.nr_vcpus; i++) {
 		const struct part *part = &t->parts[i];
-		unsigned int ns = kvm_halt_poll_cap(part->interval_ns, &set->p);
+		const struct halt *halts[] = { part->halts, part->halts + part->middle };
+		const size_t counts[] = { part->middle, part->nr - part->middle };
 
-		ns = model_halts(&set->half[0], ns, part->halts, part->middle, t->cost.ns, &set->p);
-		model_halts(&set->half[1], ns, part->halts + part->middle, part->nr - part->middle,
-			    t->cost.ns, &set->p);
+		for (lane = 0; lane < MODEL_LANES; lane++)
+			lanes.interval_ns[lane] = kvm_halt_poll_cap(part->interval_ns,
+								    &lanes.p[lane]);
+		for (half = 0; half < 2; half++) {
+			model_halts(&lanes, halts[half], counts[half], t->cost.ns);
+			for (lane = 0; lane < MODEL_LANES; lane++) {
+				if (lane < nr)
+					account_add(&sets[lane].half[half], &lanes.a[lane]);
+				lanes.a[lane] = (struct account){};
+			}
+		}
 	}
 }
 
@@ -173,8 +187,9 @@ static void *work(void *arg)
 	struct job *job = arg;
 	size_t i;
 
-	while ((i = atomic_fetch_add(job->next, 1)) < job->end)
-		evaluate(job->t, &job->t->sets[i]);
+	while ((i = atomic_fetch_add(job->next, MODEL_LANES)) < job->end)
+		evaluate(job->t, &job->t->sets[i],
+			 job->end - i < MODEL_LANES ? job->end - i : MODEL_LANES);
 	return NULL;
 }
 

@@ -41,7 +41,9 @@ static void pair_up(struct wake *wake, const struct wake_halt *blocked,
 {
 	if (hit->ns > blocked->interval_ns && hit->ns <= hit->interval_ns &&
 	    blocked->ns > blocked->interval_ns)
-		keep(wake, &(struct wake_pair){ hit->interval_ns, blocked->ns, hit->ns });
+		keep(wake, &(struct wake_pair){
+			hit->number, hit->interval_ns, blocked->ns, hit->ns
+		});
 }
 
 void wake_add(struct wake *wake, struct wake_vcpu *v, const struct step *step)
@@ -72,16 +74,21 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The differences of the pairs that count if blocking costs @cost_ns, sorted. */
-static size_t differences(const struct wake *wake, long long cost_ns, long long *d)
+/* The pairs that count if blocking costs @cost_ns: their differences, sorted. */
+static size_t differences(const struct wake *wake, u64 cost_ns, long long *d, size_t *hits)
 {
+	const struct wake_pair *last = NULL;
 	size_t i, nr = 0;
 
+	*hits = 0;
 	for (i = 0; i < wake->nr; i++) {
 		const struct wake_pair *pair = &wake->pairs[i];
 
-		if ((long long)pair->blocked_ns - cost_ns <= pair->polled_for_ns)
-			d[nr++] = (long long)pair->blocked_ns - (long long)pair->hit_ns;
+		if (pair->blocked_ns > pair->polled_for_ns + cost_ns)
+			continue;
+		*hits += !last || last->hit != pair->hit;
+		last = pair;
+		d[nr++] = (long long)pair->blocked_ns - (long long)pair->hit_ns;
 	}
 	qsort(d, nr, sizeof(*d), compare);
 	return nr;
@@ -91,23 +98,27 @@ struct wake_cost wake_estimate(const struct wake *wake)
 {
 	struct wake_cost cost = { WAKE_ASSUMED_NS, WAKE_ASSUMED, 0, 0 };
 	long long *d = malloc((wake->nr ?: 1) * sizeof(*d));
-	long long ns = HALT_NS_MAX, before;
-	size_t nr = 0;
+	long long before, ns = 0;
+	size_t hits;
 
 	if (!d)
 		return cost;
-	/* From above: each round drops events that came too late, or none. */
+	/*
+	 * From below: each round lets in events that came later.  From above it
+	 * would end at what separates two phases of the load.
+	 */
 	do {
 		before = ns;
-		nr = differences(wake, before, d);
-		ns = nr ? d[nr / 2] : before;
-	} while (ns < before);
+		cost.pairs = differences(wake, before, d, &hits);
+		ns = cost.pairs ? d[cost.pairs / 2] : 0;
+	} while (ns > before);
 
-	cost.pairs = nr;
-	if (nr)
-		cost.error_ns = ceil(1.57 * (d[nr - 1 - nr / 4] - d[nr / 4]) / sqrt(nr));
+	/* Pairs that share a hit are not independent. */
+	if (cost.pairs)
+		cost.error_ns = ceil(1.57 * (d[cost.pairs - 1 - cost.pairs / 4] -
+					     d[cost.pairs / 4]) / sqrt(hits));
 	free(d);
-	if (nr >= WAKE_LEAST && ns > 0 && ns <= UINT_MAX && cost.error_ns <= (u64)ns / 4) {
+	if (cost.pairs >= WAKE_LEAST && ns > 0 && ns <= UINT_MAX && cost.error_ns <= (u64)ns / 4) {
 		cost.ns = ns;
 		cost.source = WAKE_MEASURED;
 	}

@@ -11,7 +11,7 @@
  * is left between the two is chance, which is as often in favour of the one as
  * of the other, and the cost.  The median of the differences is the cost.  Where
  * the blocked one's event came is known only once the cost is: the median is
- * taken again until it does not change.
+ * taken again, with what it was before as the cost, until it does not rise.
  */
 #ifndef __WAKE_H
 #define __WAKE_H
@@ -23,7 +23,7 @@
 
 #define WAKE_NEAR 8		/* halts that are close by */
 #define WAKE_PAIRS 16384	/* as many as are kept */
-#define WAKE_LEAST 16		/* pairs that a median is taken of */
+#define WAKE_LEAST 8		/* pairs that a median is taken of */
 
 struct wake_halt {
 	u64 ns;
@@ -40,6 +40,7 @@ struct wake_vcpu {
 };
 
 struct wake_pair {
+	u64 hit;			/* its number */
 	unsigned int polled_for_ns;	/* P above */
 	u64 blocked_ns, hit_ns;
 };
