@@ -37,7 +37,7 @@ static const struct {
 	const char *text;
 } verdicts[NR_VERDICTS] = {
 	[AS_RULE] = { "as_rule", "as the rule says" },
-	[CUT_SHORT] = { "cut_short", "not adapted, blocked: the poll was cut short" },
+	[CUT_SHORT] = { "cut_short", "not adapted: the poll was cut short" },
 	[NOT_ALLOWED] = { "not_allowed", "reset to 0 and kept there: polling was not allowed" },
 	[F1_WRAPPED] = { "f1_wrapped", "F1: growth wrapped in 32 bits" },
 	[F2_ABOVE_MAX] = { "f2_above_max", "F2: an interval above the maximum was traced" },
@@ -89,8 +89,9 @@ static enum verdict explain_silence(const struct verify *v, const struct verify_
 {
 	if (halt->valid && halt->ns == v->params.max_ns)
 		return F3_EXACTLY_MAX;
+	/* A poll that was cut short may find the event just before it blocks. */
 	if (interval_ns)
-		return halt->waited ? CUT_SHORT : UNEXPLAINED;
+		return halt->waited || halt->ns > interval_ns ? CUT_SHORT : UNEXPLAINED;
 	return vcpu->not_allowed ? NOT_ALLOWED : UNEXPLAINED;
 }
 
