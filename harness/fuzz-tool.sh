@@ -47,7 +47,8 @@ fuzz()
 {
 	local log=$out/$1.log
 
-	if ! "$out/fuzz" -max_total_time="$2" -max_len="$3" -timeout=20 -close_fd_mask=3 \
+	# Little memory is kept back after it was freed: that costs half of the speed.
+	if ! ASAN_OPTIONS=quarantine_size_mb=1 "$out/fuzz" -max_total_time="$2" -max_len="$3" -timeout=20 -close_fd_mask=3 \
 		-rss_limit_mb=4096 -dict="$TOOL/tests/fuzz.dict" -print_final_stats=1 \
 		-artifact_prefix="$out/" "$out/found-$1" "$out/$1" >"$log" 2>&1; then
 		grep -hE 'ERROR|runtime error|Test unit written' "$log" >&2 || true

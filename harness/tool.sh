@@ -30,6 +30,29 @@ build()
 	! grep -E 'warning:' "$log" >&2 || die "the tool builds with warnings, see $log"
 }
 
+# in_tree: as a part of a patched kernel tree it is built without any variable, and
+# installed where DESTDIR says.
+in_tree()
+{
+	local tree=$out/tree path
+
+	rm -rf "$tree"
+	mkdir -p "$tree"/{tools/kvm,include/linux}
+	for path in arch include scripts; do
+		ln -s "$BUILD/$base/linux/tools/$path" "$tree/tools/$path"
+	done
+	cp -r "$TOOL" "$tree/tools/kvm/"
+	cp "$ROOT/include/linux/kvm_halt_poll.h" "$tree/include/linux/"
+	{
+		make -C "$tree/tools/kvm/kvm_halt_poll" -j"${JOBS:-2}" &&
+		make -C "$tree/tools/kvm/kvm_halt_poll" install DESTDIR="$tree/installed" &&
+		"$tree/installed/usr/local/bin/kvm_halt_poll" --help &&
+		make -C "$tree/tools/kvm/kvm_halt_poll" clean
+	} >"$out/tree.log" 2>&1 || { tail -n 20 "$out/tree.log" >&2; die "does not build in a kernel tree"; }
+	diff -r "$TOOL" "$tree/tools/kvm/kvm_halt_poll" >&2 || die "make clean leaves something"
+	rm -rf "$tree"
+}
+
 # run_tests <name>: as a TAP stream of its own, which prove sums up.
 run_tests()
 {
@@ -55,6 +78,7 @@ main()
 		echo "$out/plain/kvm_halt_poll"
 		return
 	fi
+	in_tree
 	build sanitized SANITIZE=1 all tests
 	run_tests plain
 	run_tests sanitized

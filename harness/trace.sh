@@ -31,7 +31,7 @@ image()
 
 boot()
 {
-	"$ROOT/harness/boot.sh" -t 900 -k "$dir/$kernel/vmlinux" -i "$out/initramfs.cpio" \
+	"$ROOT/harness/boot.sh" -t 1800 -k "$dir/$kernel/vmlinux" -i "$out/initramfs.cpio" \
 		-j "$ROOT/harness/trace.job" -o "$out/run" -c kunit.enable=0
 	tar -C "$out" -xzf "$out/run/result.txt" ||
 		die "what was recorded does not come out whole, see $out/run"
