@@ -7,13 +7,20 @@
  * vCPU blocks, and goes on only so much later as blocking costs.  The interval
  * adapts to that halt time as it does in the kernel, by the kernel's own header.
  * Polls are not cut short.
+ *
+ * When the event came is known of a halt that did not block: at its end.  One
+ * that blocked took longer by the cost of blocking; but its event cannot have
+ * come while it still polled.
+ *
+ * Replayed with the parameters that it was recorded with, a trace comes to what
+ * was recorded.
  */
 #ifndef __MODEL_H
 #define __MODEL_H
 
 #include <linux/kvm_halt_poll.h>
 
-#include "trace.h"
+#include "follow.h"
 
 /* What is summed up over halts, as recorded or as replayed. */
 struct account {
@@ -51,13 +58,15 @@ static inline void account_add(struct account *sum, const struct account *a)
 	sum->vain_ns = add_ns(sum->vain_ns, a->vain_ns);
 }
 
-/* How long after the halt's start its event came. */
-static inline u64 halt_event_ns(const struct halt *halt, unsigned int wake_ns)
-{
-	u64 cost = halt->waited ? wake_ns : 0;
+/* What a halt becomes, so that it can be replayed: 16 bytes, too. */
+struct event {
+	u64 event_ns;		/* after the start of the halt */
+	u64 blocked_ns : 62;	/* the halt time, if it blocks */
+	u64 at_once : 1;	/* does not wait even then: the event is there already */
+	u64 valid : 1;
+};
 
-	return halt->ns > cost ? halt->ns - cost : 0;
-}
+struct event event_of(const struct step *step, unsigned int wake_ns);
 
 /*
  * One halt under @p: accounts for it and returns the next interval.  No sum
@@ -65,18 +74,16 @@ static inline u64 halt_event_ns(const struct halt *halt, unsigned int wake_ns)
  */
 static inline __attribute__((always_inline))
 unsigned int model_halt(struct account *a, unsigned int interval_ns,
-			const struct halt *halt, unsigned int wake_ns,
-			const struct kvm_halt_poll_params *p)
+			const struct event *event, const struct kvm_halt_poll_params *p)
 {
-	u64 event_ns = halt_event_ns(halt, wake_ns);
-	bool hit = event_ns <= interval_ns;
+	bool hit = event->event_ns <= interval_ns;
 
 	a->halts++;
-	a->hits += hit;
-	a->hit_ns += hit ? event_ns : 0;
+	a->hits += hit | event->at_once;
+	a->hit_ns += hit ? event->event_ns : 0;
 	a->vain_ns += hit ? 0 : interval_ns;
-	return kvm_halt_poll_next(interval_ns, event_ns + (hit ? 0 : wake_ns),
-				  halt->valid, p);
+	return kvm_halt_poll_next(interval_ns, hit ? event->event_ns : event->blocked_ns,
+				  event->valid, p);
 }
 
 /*
@@ -92,7 +99,6 @@ struct model_lanes {
 };
 
 /* @nr halts of one vCPU through all of the @lanes. */
-void model_halts(struct model_lanes *lanes, const struct halt *halts, size_t nr,
-		 unsigned int wake_ns);
+void model_halts(struct model_lanes *lanes, const struct event *events, size_t nr);
 
 #endif /* __MODEL_H */

@@ -5,7 +5,8 @@
 #include "recorded.h"
 
 /*
- * A halt that did not block was caught by its poll, if there was one.  One that
+ * A halt that did not block and was no longer than its interval was ended by its
+ * poll.  A longer one found its event between the poll and the wait.  One that
  * blocked within the interval had its poll cut short, it is not known when: that
  * counts as polled throughout.
  */
@@ -20,14 +21,13 @@ void recorded_add(struct recorded *r, const struct step *step)
 		r->start_ns = start_ns;
 	if (halt->time_ns > r->end_ns)
 		r->end_ns = halt->time_ns;
-	if (!halt->waited) {
-		r->a.hits++;
+	r->a.hits += !halt->waited;
+	if (!halt->waited && polled_ns == ns)
 		r->a.hit_ns = add_ns(r->a.hit_ns, polled_ns);
-	} else if (step->known) {
+	else if (step->known)
 		r->a.vain_ns = add_ns(r->a.vain_ns, polled_ns);
-	} else {
+	else
 		r->unknown++;
-	}
 }
 
 void recorded_merge(struct recorded *sum, const struct recorded *r)

@@ -57,6 +57,7 @@ static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 {
 	struct replay_vcpu *v = follow_data(vcpu);
 	struct replay *r = ctx;
+	struct event event;
 
 	if (!r->recorded.a.halts)
 		decide_params(r);
@@ -66,8 +67,8 @@ static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 						   &r->params);
 	}
 	recorded_add(&r->recorded, step);
-	v->interval_ns = model_halt(&r->replayed, v->interval_ns, step->halt, r->cost.ns,
-				    &r->params);
+	event = event_of(step, r->cost.ns);
+	v->interval_ns = model_halt(&r->replayed, v->interval_ns, &event, &r->params);
 	return 0;
 }
 
