@@ -47,16 +47,20 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* A full disk or a closed pipe shows at the latest when the rest is written. */
+/*
+ * A full disk or a closed pipe shows at the latest when the rest is written; if
+ * it showed before, stdio has kept that, but not why.
+ */
 static int finish(int status)
 {
 	bool failed = ferror(stdout);
 
 	errno = 0;
-	failed |= fflush(stdout) != 0;
+	if (fflush(stdout))
+		failed = true;
 	if (failed && status != EXIT_ERROR) {
-		fail("standard output: cannot be written: %s",
-		     strerror(errno ? errno : EIO));
+		fail("standard output: cannot be written%s%s", errno ? ": " : "",
+		     errno ? strerror(errno) : "");
 		status = EXIT_ERROR;
 	}
 	return status;

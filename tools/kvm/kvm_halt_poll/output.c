@@ -71,22 +71,20 @@ int output_open(struct output *out, const char *name)
 	return 0;
 }
 
-/* Errors of earlier writes show here, too: stdio keeps them. */
+/* An error of an earlier write shows here, too: stdio keeps it, but not why. */
 int output_commit(struct output *out)
 {
 	bool failed = ferror(out->file);
 
-	errno = failed ? EIO : 0;
-	if (out->file == stdout) {
-		failed |= fflush(stdout) != 0;
-	} else {
-		failed |= fclose(out->file) != 0;
-		if (!failed && out->temporary)
-			failed = rename(out->temporary, out->name) != 0;
-	}
+	errno = 0;
+	if (out->file == stdout ? fflush(stdout) : fclose(out->file))
+		failed = true;
 	out->file = NULL;
+	if (!failed && out->temporary && rename(out->temporary, out->name))
+		failed = true;
 	if (failed) {
-		fail("%s: cannot be written: %s", out->name, strerror(errno));
+		fail("%s: cannot be written%s%s", out->name, errno ? ": " : "",
+		     errno ? strerror(errno) : "");
 		output_discard(out);
 		return -1;
 	}

@@ -276,8 +276,10 @@ static int write_settled(struct record *rec, __u64 until_ns)
 		write_event(rec, &rec->pending[i]);
 	rec->nr_pending -= i;
 	memmove(rec->pending, rec->pending + i, rec->nr_pending * sizeof(*rec->pending));
-	/* A full disk: commit tells the error. */
-	return ferror(rec->out.file) ? -1 : 0;
+	/* Whoever reads it through a pipe gets it now; and a full disk is told of. */
+	if (fflush(rec->out.file))
+		return fail("%s: cannot be written: %s", rec->out.name, strerror(errno));
+	return 0;
 }
 
 static int add_pending(struct record *rec, void *data, int size, __u64 time_ns, __u64 lost)
@@ -582,8 +584,7 @@ static int record(struct record *rec)
 		ret = record_until_stopped(rec);
 	if (!ret)
 		ret = record_rest(rec);
-	/* If writing failed, committing says so. */
-	if (!ret || ferror(rec->out.file))
+	if (!ret)
 		ret = output_commit(&rec->out);
 	else
 		output_discard(&rec->out);
