@@ -16,7 +16,7 @@ KERNEL	:= harness/kernel.sh harness/lib.sh harness/x86.conf $(wildcard harness/x
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel tool fuzz-tool bench-tool trace clean distclean
+.PHONY: help bench check check-all mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel tool fuzz-tool bench-tool trace predict clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands:'
@@ -77,9 +77,13 @@ tool fuzz-tool bench-tool: $(B)/paths
 trace: $(B)/kselftest/run_kselftest.sh
 	@harness/trace.sh $(BASE)
 
+## make predict         what "tune" predicts, and what a fresh boot then measures
+predict: $(B)/kselftest/run_kselftest.sh
+	@harness/predict.sh $(BASE)
+
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect tool trace,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,obj stock patched kselftest initramfs.cpio run bench check bisect tool trace predict,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
 distclean:

@@ -66,12 +66,11 @@ static int flush(struct follow *f, struct vcpu *vcpu, struct follower *v)
 /* Where events were lost, what was known of the interval is, too. */
 static int check_lost(struct follow *f, struct vcpu *vcpu, struct follower *v)
 {
-	u64 losses = vcpu->lost + f->trace->lost;
 	int ret;
 
-	if (losses == v->losses)
+	if (f->trace->lost == v->losses)
 		return 0;
-	v->losses = losses;
+	v->losses = f->trace->lost;
 	ret = flush(f, vcpu, v);
 	v->known = false;
 	v->lost = true;
@@ -210,7 +209,7 @@ int follow_loaded(struct follow *f)
 		if (!v)
 			return -1;
 		/* Where in it events were lost is no longer known. */
-		v->losses = f->trace->vcpus[i]->lost + f->trace->lost;
+		v->losses = f->trace->lost;
 		ret = play(f, f->trace->vcpus[i]);
 		if (ret)
 			return ret;

@@ -41,7 +41,6 @@ struct vcpu {
 	int vm;			/* the process' pid; -1: unknown */
 	int id;			/* KVM's number within its VM; -1: unknown */
 	char comm[16];		/* "": unknown */
-	__u64 lost;		/* events known to be lost on this thread */
 
 	struct halt *halts;	/* only after trace_load() */
 	size_t nr_halts;
@@ -64,7 +63,7 @@ struct trace {
 	struct trace_params params;
 	struct vcpu **vcpus;	/* in order of appearance; pointers stay valid */
 	size_t nr_vcpus;
-	__u64 lost;		/* events lost, on whichever vCPU */
+	__u64 lost;		/* events, on whichever vCPU; grows where it was read */
 };
 
 struct trace_sink {
