@@ -35,7 +35,8 @@ DEBUG	:= lockdep kasan kcsan
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help bench check check-all check-wakes latency-here mutants cost exhaustive fuzz kunit kunit-all bisect series am fetch kernel clean distclean
+.PHONY: help bench check check-all check-wakes check-debug latency-here mutants cost exhaustive fuzz kunit kunit-all
+.PHONY: bisect series am fetch kernel tool fuzz-tool bench-tool trace predict clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands;'
@@ -102,9 +103,23 @@ fetch: $(B)/paths
 ## make kernel          build this base's kernel, stock and patched
 kernel: $(D)/patched/$(IMAGE)
 
+## make tool            build the tool kvm_halt_poll and run its tests
+## make fuzz-tool       60 s of a fuzzer on what it reads
+## make bench-tool      how fast it reads, replays and tunes
+tool fuzz-tool bench-tool: $(B)/paths
+	@harness/$@.sh $(BASE)
+
+## make trace           record the patched kernel, booted: verify, report, tune
+trace: $(B)/kselftest/run_kselftest.sh
+	@harness/trace.sh $(BASE)
+
+## make predict         what "tune" predicts, and what a fresh boot then measures
+predict: $(B)/kselftest/run_kselftest.sh
+	@harness/predict.sh $(BASE)
+
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest here initramfs.cpio run bench check bisect,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest here initramfs.cpio run bench check bisect tool trace predict,$(BASES:%=$(BUILD)/%/$(d)))
 	rm -rf $(wildcard $(BASES:%=$(BUILD)/%/debug*)) $(foreach d,check-debug halt_race,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/

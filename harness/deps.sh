@@ -13,6 +13,8 @@ PACKAGES=(
 	coccinelle git perl python3-ply
 	# booting
 	busybox-static cpio qemu-system-x86
+	# the tool
+	libjansson-dev libtracecmd-dev libtraceevent-dev libtracefs-dev pkgconf trace-cmd
 	# the rest
 	clang debian-archive-keyring gnuplot-nox libclang-rt-14-dev shellcheck valgrind
 )

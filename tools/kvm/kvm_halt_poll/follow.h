@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Follows the interval of each vCPU through a trace, as it was recorded.
+ *
+ * A trace tells the interval only where it changes: before the first change it
+ * is that change's old value.  Halts are held back until it is known, for
+ * FOLLOW_PENDING halts a vCPU at most.
+ */
+#ifndef __FOLLOW_H
+#define __FOLLOW_H
+
+#include <linux/kvm_halt_poll.h>
+
+#include "trace.h"
+
+#define FOLLOW_PENDING 65536
+
+/* One halt, and what the trace says of the interval. */
+struct step {
+	const struct halt *halt;
+	bool known;			/* whether the next two are */
+	unsigned int before_ns;		/* the interval after the halt before */
+	unsigned int interval_ns;	/* that it polled for */
+	bool lost;			/* unknown since events were lost */
+	unsigned int nr_changes;	/* since the halt before */
+	struct change changes[2];	/* the last of them, in order */
+};
+
+struct follow {
+	struct trace *trace;
+	/* Non-zero ends reading. */
+	int (*step)(void *ctx, struct vcpu *vcpu, const struct step *step);
+	void *ctx;
+	size_t size;			/* of what the user keeps a vCPU, zeroed */
+};
+
+/* The user's own of a vCPU that has had an event. */
+void *follow_data(const struct vcpu *vcpu);
+
+/*
+ * Whether @change was made before @halt, where the maximum is enforced and
+ * polling found to be not allowed, rather than after it, to adapt.
+ */
+bool change_is_early(const struct change *change, const struct halt *halt);
+
+/* Reads @name and calls @f->step for each halt.  As trace_read(). */
+int follow_read(struct follow *f, const char *name);
+
+/* The same from a trace that is loaded. */
+int follow_loaded(struct follow *f);
+
+/* Frees what is kept for the vCPUs. */
+void follow_free(struct follow *f);
+
+#endif /* __FOLLOW_H */
