@@ -85,7 +85,6 @@ bisect: $(B)/paths
 	@harness/bisect.sh $(BASE)
 
 ## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
-.PHONY: check-debug
 check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/debug.cpio
 	@harness/check-debug.sh $(BASE)
 
