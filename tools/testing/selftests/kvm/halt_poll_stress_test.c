@@ -785,7 +785,8 @@ static void help(const char *name)
 	printf("usage: %s [-h] [-n halts] [-t seconds] [-S seed]\n\n", name);
 	printf("-n: Halts for each wake source, with polling and without (default: %u).\n",
 	       nr_halts);
-	printf("-t: How long to rewrite parameters, at least, in s, twice (default: %u).\n", seconds);
+	printf("-t: How long to rewrite parameters, twice, in s, at least (default: %u).\n",
+	       seconds);
 	printf("-S: Where random numbers start from (default: %u).\n", seed);
 }
 
