@@ -77,6 +77,7 @@ set_accel()
 	case $mode in
 	real)
 		accel=(-accel tcg -smp "${smp:-2}")
+		cmdline="${CMDLINE_REAL:-} $cmdline"
 		;;
 	virtual)
 		# Repeats to the bit; that is also why the clock starts at a
