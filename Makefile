@@ -12,9 +12,10 @@ endif
 
 # What is booted: x86, or another that ARCH names.  KUnit by itself runs on more.
 BOOTED	:= $(or $(ARCH),x86)
+ARCHS	:= $(filter-out kunit,$(patsubst harness/%.conf,%,$(wildcard harness/*.conf)))
 ifneq ($(filter-out kunit,$(or $(MAKECMDGOALS),help)),)
-ifeq ($(filter $(BOOTED),x86 arm64),)
-$(error no ARCH=$(ARCH) but for kunit; there are: x86 arm64)
+ifeq ($(filter $(BOOTED),$(ARCHS)),)
+$(error no ARCH=$(ARCH) but for kunit; there are: $(ARCHS))
 endif
 ifeq ($(BOOTED)-$(BASE),arm64-6.1)
 $(error no arm64 on 6.1: its selftest library lacks what the tests need)
@@ -40,7 +41,7 @@ DEBUG	:= lockdep kasan kcsan
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands;'
-	@echo 'ARCH=<x86|arm64> what to build it for and boot, x86 unless told:'
+	@echo 'ARCH=<$(subst $() ,|,$(ARCHS))> what to build it for and boot, x86 unless told:'
 	@sed -n 's/^## /  /p' Makefile
 
 ## make bench           wakeup latency and CPU cost by setting, patched beside stock
