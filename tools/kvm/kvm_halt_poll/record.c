@@ -333,8 +333,8 @@ static int read_round(struct record *rec)
 	int cpu, got;
 
 	for (cpu = 0; cpu < rec->nr_cpus; cpu++) {
-		/* As many pages as the buffer has: a CPU may fill it as fast. */
-		unsigned int pages = rec->buffer_kb / 4 + 1;
+		/* Twice what it holds, and a few: a CPU may fill it as fast. */
+		unsigned int pages = rec->buffer_kb / 2 + 8;
 
 		while (pages-- && rec->cpus[cpu]) {
 			got = tracefs_cpu_read(rec->cpus[cpu], rec->page, true);
