@@ -45,6 +45,7 @@ judge()
 	halts=$(sed -n 's/^#end,//p' "$out/halts.csv")
 	((halts >= LEAST)) || die "only $halts halts were recorded"
 	"$tool" verify "$out/halts.csv" || status=$?
+	"$tool" verify "$out/lost.csv" || status=$?
 	"$tool" report "$out/halts.csv"
 	"$tool" tune "$out/halts.csv"
 	return $status

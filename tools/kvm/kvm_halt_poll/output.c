@@ -59,10 +59,13 @@ int output_open(struct output *out, const char *name)
 		return 0;
 	}
 
-	if (!stat(name, &st) && !S_ISREG(st.st_mode))
+	if (!stat(name, &st) && !S_ISREG(st.st_mode)) {
 		out->file = fopen(name, "w");
-	else if ((fd = open_temporary(out)) >= 0)
-		out->file = fdopen(fd, "w");
+	} else {
+		fd = open_temporary(out);
+		if (fd >= 0)
+			out->file = fdopen(fd, "w");
+	}
 	if (!out->file) {
 		fail("%s: cannot be written: %s", name, strerror(errno));
 		output_discard(out);

@@ -31,7 +31,8 @@
 #ifndef __OWN_H
 #define __OWN_H
 
-#define OWN_VERSION	"# kvm_halt_poll 1"
+#define OWN_NAME	"# kvm_halt_poll "
+#define OWN_VERSION	OWN_NAME "1"
 #define OWN_HEADER	"vcpu,time_ns,halt_ns,waited,valid"
 #define OWN_KERNEL	"#kernel,"
 #define OWN_PARAMS	"#params,"

@@ -21,7 +21,7 @@
 #include "reader.h"
 
 /* Pids are below this: the kernel's PID_MAX_LIMIT. */
-#define PID_LIMIT (1U << 22)
+#define PID_LIMIT 4194304
 
 enum message_type {
 	MESSAGE_EVENT,
@@ -82,7 +82,7 @@ static void send(struct dat *dat, const struct message *message)
 		flush(dat);
 }
 
-static void __attribute__((noreturn)) give_up(struct dat *dat, const char *error)
+static void give_up(struct dat *dat, const char *error)
 {
 	struct message message = { .type = MESSAGE_ERROR };
 
@@ -97,7 +97,7 @@ static void send_comm(struct dat *dat, int pid)
 	struct message message = { .type = MESSAGE_COMM, .event.pid = pid };
 	const char *comm;
 
-	if (pid < 0 || pid >= (int)PID_LIMIT || dat->named[pid / 8] & 1 << pid % 8)
+	if (pid < 0 || pid >= PID_LIMIT || dat->named[pid / 8] & 1 << pid % 8)
 		return;
 	dat->named[pid / 8] |= 1 << pid % 8;
 	comm = tep_data_comm_from_pid(dat->tep, pid);
@@ -153,7 +153,7 @@ static void send_all(struct dat *dat, struct tracecmd_input *handle)
 	tracecmd_iterate_events_multi(handles, nr + 1, send_record, dat);
 }
 
-static void __attribute__((noreturn)) run_reader(int fd, int pipe)
+static void run_reader(int fd, int pipe)
 {
 	struct dat *dat = calloc(1, sizeof(*dat));
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -275,10 +275,13 @@ static int open_whole(struct reader *r)
 {
 	int fd;
 
-	if (lseek(r->in.fd, 0, SEEK_CUR) != (off_t)r->in.end)
+	if (lseek(r->in.fd, 0, SEEK_CUR) != (off_t)r->in.end) {
 		fd = spool(r);
-	else if ((fd = dup(r->in.fd)) < 0)
-		reader_error(r, "cannot be read: %s", strerror(errno));
+	} else {
+		fd = dup(r->in.fd);
+		if (fd < 0)
+			reader_error(r, "cannot be read: %s", strerror(errno));
+	}
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_SET);
 	return fd;

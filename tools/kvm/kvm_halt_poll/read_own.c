@@ -121,8 +121,9 @@ static int check_end(struct own *own, const char *line, const char *s)
 }
 
 /* Where files were put behind each other, each has a version and an end. */
-static int read_version(struct own *own, const char *line)
+static int read_version(struct own *own, const char *line, const char *s)
 {
+	(void)s;
 	if (strcmp(line, OWN_VERSION))
 		return reader_error(own->r, "'%.40s' is not the version that is known, '%s'",
 				    line, OWN_VERSION);
@@ -134,32 +135,35 @@ static int read_version(struct own *own, const char *line)
 	return 0;
 }
 
-/* What is behind @start in @line, or NULL if it does not start so. */
-static const char *after(const char *line, const char *start)
+static int read_kernel(struct own *own, const char *line, const char *s)
 {
-	size_t length = strlen(start);
-
-	return strncmp(line, start, length) ? NULL : line + length;
+	(void)line;
+	return reader_release(own->r, s);
 }
+
+/* The most frequent first. */
+static const struct {
+	const char *start;
+	int (*read)(struct own *own, const char *line, const char *s);
+} comments[] = {
+	{ OWN_INTERVAL, read_interval },
+	{ OWN_VCPU, read_vcpu },
+	{ OWN_LOST, read_lost },
+	{ OWN_KERNEL, read_kernel },
+	{ OWN_PARAMS, read_params },
+	{ OWN_END, check_end },
+	{ OWN_NAME, read_version },
+};
 
 static int read_comment(struct own *own, const char *line)
 {
-	const char *s;
+	size_t i, length;
 
-	if ((s = after(line, OWN_INTERVAL)))
-		return read_interval(own, line, s);
-	if ((s = after(line, OWN_VCPU)))
-		return read_vcpu(own, line, s);
-	if ((s = after(line, OWN_LOST)))
-		return read_lost(own, line, s);
-	if ((s = after(line, OWN_KERNEL)))
-		return reader_release(own->r, s);
-	if ((s = after(line, OWN_PARAMS)))
-		return read_params(own, line, s);
-	if ((s = after(line, OWN_END)))
-		return check_end(own, line, s);
-	if (after(line, "# kvm_halt_poll "))
-		return read_version(own, line);
+	for (i = 0; i < sizeof(comments) / sizeof(*comments); i++) {
+		length = strlen(comments[i].start);
+		if (!strncmp(line, comments[i].start, length))
+			return comments[i].read(own, line, line + length);
+	}
 	return 0;
 }
 

@@ -301,9 +301,11 @@ static int read_line(struct reader *r, const char *line)
 
 	if (*line == '#')
 		return read_comment(r, line);
-	if ((name = find_last(line, WAKEUP)))
+	name = find_last(line, WAKEUP);
+	if (name)
 		return read_event(r, line, name, true);
-	if ((name = find_last(line, CHANGE)))
+	name = find_last(line, CHANGE);
+	if (name)
 		return read_event(r, line, name, false);
 	read_lost(r, line);
 	return 0;

@@ -31,7 +31,7 @@
 #define SETTLED_NS 50000000
 #define BUFFER_KB 4096
 /* Pids are below this: the kernel's PID_MAX_LIMIT. */
-#define PID_LIMIT (1 << 22)
+#define PID_LIMIT 4194304
 #define PARAMETERS "/sys/module/kvm/parameters/"
 
 struct pending {
@@ -240,7 +240,7 @@ static void write_event(struct record *rec, const struct pending *p)
 		return;
 	if (!rec->last_ns[e->pid])
 		write_vcpu(rec, e->pid);
-	/* Never seen: but a file whose time runs backwards is of no use at all. */
+	/* Held back by its CPU for too long; in a file time must not run backwards. */
 	if (p->time_ns < rec->last_ns[e->pid]) {
 		fprintf(file, OWN_LOST "1\n");
 		rec->lost++;
@@ -333,8 +333,8 @@ static int read_round(struct record *rec)
 	int cpu, got;
 
 	for (cpu = 0; cpu < rec->nr_cpus; cpu++) {
-		/* As many pages as the buffer has: a CPU may fill it as fast. */
-		unsigned int pages = rec->buffer_kb / 4 + 1;
+		/* Twice what it holds, and a few: a CPU may fill it as fast. */
+		unsigned int pages = rec->buffer_kb / 2 + 8;
 
 		while (pages-- && rec->cpus[cpu]) {
 			got = tracefs_cpu_read(rec->cpus[cpu], rec->page, true);

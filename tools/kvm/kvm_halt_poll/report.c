@@ -316,6 +316,11 @@ static void print_bar(unsigned int polled, unsigned int blocked, unsigned int mo
 	putchar('\n');
 }
 
+static bool is_empty(const struct report_vcpu *v, unsigned int i)
+{
+	return !v->polled[i] && !v->blocked[i];
+}
+
 static void print_histogram(const struct report_vcpu *v)
 {
 	unsigned int i, first = BUCKETS, last = 0, most = 1;
@@ -323,7 +328,7 @@ static void print_histogram(const struct report_vcpu *v)
 	for (i = 0; i < BUCKETS; i++) {
 		u64 nr = (u64)v->polled[i] + v->blocked[i];
 
-		if (!nr)
+		if (is_empty(v, i))
 			continue;
 		if (first == BUCKETS)
 			first = i;
@@ -333,6 +338,13 @@ static void print_histogram(const struct report_vcpu *v)
 	}
 	printf("    %-12s %10s %10s\n", "halt time <", "polled #", "blocked -");
 	for (i = first; i <= last; i++) {
+		/* Up to the last bucket there is one that is not empty. */
+		if (is_empty(v, i) && is_empty(v, i + 1)) {
+			puts("    ...");
+			while (is_empty(v, i + 1))
+				i++;
+			continue;
+		}
 		printf("    %-12s %10u %10u  ",
 		       i < BUCKETS - 1 ? text_ns(bucket_end(i)).s : "and more",
 		       v->polled[i], v->blocked[i]);
@@ -489,7 +501,7 @@ static json_t *histogram_json(const struct report_vcpu *v)
 	unsigned int i;
 
 	for (i = 0; i < BUCKETS; i++) {
-		if (!v->polled[i] && !v->blocked[i])
+		if (is_empty(v, i))
 			continue;
 		object = json_object();
 		json_add(object, "below_ns", i < BUCKETS - 1 ? json_integer(bucket_end(i)) :

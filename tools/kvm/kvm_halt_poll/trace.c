@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "own.h"
 #include "reader.h"
 
 /* As much as the kind of a trace is told from. */
@@ -296,7 +297,7 @@ static int read_any(struct reader *r)
 	if (!in->end)
 		return reader_error(r, "empty");
 
-	if (starts_with(in, "\x17\x08" "Dtracing")) {
+	if (starts_with(in, "\027\010Dtracing")) {
 		r->trace->kind = "trace.dat";
 		return read_dat(r);
 	}
@@ -305,7 +306,7 @@ static int read_any(struct reader *r)
 	binary = find_binary(in->buf, in->end < HEAD_SIZE ? in->end : HEAD_SIZE);
 	if (binary >= 0)
 		return reader_error(r, "not a trace: binary data at offset %ld", binary);
-	if (starts_with(in, "# kvm_halt_poll ")) {
+	if (starts_with(in, OWN_NAME)) {
 		r->trace->kind = "kvm_halt_poll record";
 		return read_own(r);
 	}

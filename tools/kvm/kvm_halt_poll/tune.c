@@ -3,6 +3,7 @@
  * Which parameters suit the halts that were recorded.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -119,8 +120,8 @@ static void add_grid(struct tune *t)
 
 static void add_scaled(struct tune *t, struct kvm_halt_poll_params p, double max, double start)
 {
-	p.max_ns = p.max_ns * max;
-	p.grow_start_ns = p.grow_start_ns * start;
+	p.max_ns = fmin(p.max_ns * max, UINT_MAX);
+	p.grow_start_ns = fmin(p.grow_start_ns * start, UINT_MAX);
 	if (p.grow_start_ns > p.max_ns)
 		p.grow_start_ns = p.max_ns;
 	add_set(t, &p);

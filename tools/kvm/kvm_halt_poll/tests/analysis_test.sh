@@ -207,10 +207,12 @@ test_report()
 	reports "vCPU" "^  vCPU 7, number 0 of its VM, CPU 0/KVM: 10 halts, " ""
 	reports "histogram" "^    65.5 us +6 +4  #{30}-{20}$" ""
 	reports "interval" "interval: 0 to 80000 ns, 55000 on average; from 0 and to 0: 1 and 0 times$" ""
+	reports "no gap in it" "^    65.5 us" "\\.\\.\\.$"
 	reports "too few halts for a pattern" "" "!"
 	reports "JSON" '^  "latency_added_ns": 20000,$' "" --json
 
 	trace $PARAMS "$(repeat 150 '>0,10000' +60000,1 '>10000,0' +1000000,1)"
+	reports "a gap" "^    \.\.\.$" ""
 	reports "0 and start in turn" "! the interval goes from 0 to its start.*grow_start to 65536" \
 		"every poll|just (less|more)"
 	trace $PARAMS '>80000,160000' +155000,1 "$(repeat 150 +155000,0)"
