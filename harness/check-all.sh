@@ -16,25 +16,26 @@ on_base()
 	grep -E '^[0-9]+ passed, ' "$count" >>"$out/counts" || echo "0 passed, 1 failed, 0 skipped" >>"$out/counts"
 }
 
-# in_userspace <script> [argument]: counts as one.
-in_userspace()
+# long <name> <command>...: counts as one.
+long()
 {
-	local log=$out/$1.log
+	local name=$1 log=$out/$1.log
+	shift
 
-	say "the header in userspace: $1"
-	if "$ROOT/harness/userspace/$1.sh" "${@:2}" >"$log" 2>&1; then
-		echo "$1: $(tail -n 1 "$log")"
+	say "$name"
+	if "$@" >"$log" 2>&1; then
+		echo "$name: $(tail -n 1 "$log")"
 		echo "1 passed, 0 failed, 0 skipped" >>"$out/counts"
 	else
 		tail -n 20 "$log"
-		echo "$1: failed"
+		echo "$name: failed"
 		echo "0 passed, 1 failed, 0 skipped" >>"$out/counts"
 	fi
 }
 
 main()
 {
-	local base
+	local base script
 
 	out=$BUILD/check-all
 	rm -rf "$out"
@@ -46,10 +47,10 @@ main()
 	for base in 7.3 6.12; do
 		on_base "$base" arm64
 	done
-	in_userspace mutants
-	in_userspace cost
-	in_userspace exhaustive
-	in_userspace fuzz 60
+	for script in mutants cost exhaustive fuzz; do
+		long "$script" "$ROOT/harness/userspace/$script.sh"
+	done
+	long fuzz-tool "$ROOT/harness/fuzz-tool.sh" 6.12
 	awk '{ p += $1; f += $3; s += $5 }
 	END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$out/counts"
 }

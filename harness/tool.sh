@@ -37,11 +37,11 @@ in_tree()
 	local tree=$out/tree path
 
 	rm -rf "$tree"
-	mkdir -p "$tree"/{tools/kvm,include/linux}
+	mkdir -p "$tree"/{tools,include/linux}
 	for path in arch include scripts; do
 		ln -s "$BUILD/$base/linux/tools/$path" "$tree/tools/$path"
 	done
-	cp -r "$TOOL" "$tree/tools/kvm/"
+	(cd "$ROOT" && xargs -d '\n' cp --parents -t "$tree" <series/52-tool/files)
 	cp "$ROOT/include/linux/kvm_halt_poll.h" "$tree/include/linux/"
 	{
 		make -C "$tree/tools/kvm/kvm_halt_poll" -j"${JOBS:-2}" &&
@@ -49,7 +49,8 @@ in_tree()
 		"$tree/installed/usr/local/bin/kvm_halt_poll" --help &&
 		make -C "$tree/tools/kvm/kvm_halt_poll" clean
 	} >"$out/tree.log" 2>&1 || { tail -n 20 "$out/tree.log" >&2; die "does not build in a kernel tree"; }
-	diff -r "$TOOL" "$tree/tools/kvm/kvm_halt_poll" >&2 || die "make clean leaves something"
+	(cd "$tree" && find tools/kvm -type f | sort | diff - "$ROOT/series/52-tool/files") >&2 ||
+		die "make clean leaves something, or the patch lacks it"
 	rm -rf "$tree"
 }
 
