@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <linux/compiler.h>
 
 /* What the program exits with. */
 enum {
@@ -24,7 +25,7 @@ int cmd_verify(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 
 /* Prints one line on stderr; returns -1, so that a function can end with it. */
-int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int fail(const char *format, ...) __printf(1, 2);
 
 /*
  * An output file that is there whole or not at all: it is written beside its

@@ -18,6 +18,7 @@
 #ifndef __MODEL_H
 #define __MODEL_H
 
+#include <linux/compiler.h>
 #include <linux/kvm_halt_poll.h>
 
 #include "follow.h"
@@ -72,7 +73,7 @@ struct event event_of(const struct step *step, unsigned int wake_ns);
  * One halt under @p: accounts for it and returns the next interval.  No sum
  * overflows below 2^32 halts, as no interval exceeds 2^32.
  */
-static inline __attribute__((always_inline))
+static __always_inline
 unsigned int model_halt(struct account *a, unsigned int interval_ns,
 			const struct event *event, const struct kvm_halt_poll_params *p)
 {

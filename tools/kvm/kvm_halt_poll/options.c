@@ -132,7 +132,7 @@ bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 	for (i = 0; i < NR_KNOWN; i++) {
 		if (known[i].flag & takes)
 			longopts[nr++] = (struct option){
-				known[i].name, known[i].argument != NULL, NULL, FIRST + i
+				known[i].name, !!known[i].argument, NULL, FIRST + i
 			};
 	}
 	longopts[nr] = (struct option){ "help", no_argument, NULL, 'h' };

@@ -5,6 +5,8 @@
 #ifndef __READER_H
 #define __READER_H
 
+#include <linux/compiler.h>
+
 #include "trace.h"
 
 /* No line of any kind of trace comes near. */
@@ -39,7 +41,7 @@ long reader_line(struct reader *r, char **line, bool *whole);
 
 /* Puts file and line in front.  Returns -1. */
 int reader_error(struct reader *r, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+	__printf(2, 3);
 
 /* NULL after an error was told. */
 struct vcpu *reader_vcpu(struct reader *r, __u64 pid);

@@ -30,6 +30,7 @@ void print_trace(const struct trace *trace, const struct recorded *r);
 struct text {
 	char s[32];
 };
+
 struct text text_ns(u64 ns);
 
 #endif /* __RECORDED_H */

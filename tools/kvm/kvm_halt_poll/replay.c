@@ -188,7 +188,8 @@ int cmd_replay(int argc, char **argv)
 
 	if (!options_parse(&o, argc, argv, OPTION_PARAMS | OPTION_WAKE_COST | OPTION_JSON,
 			   "What other parameters would have made of the same halts, beside what was\n"
-			   "recorded. A parameter that is not given is as it was recorded.", &status))
+			   "recorded. A parameter that is not given is as it was recorded.",
+			   &status))
 		return status;
 
 	r.cost = (struct wake_cost){ .ns = o.wake_ns, .source = WAKE_GIVEN };

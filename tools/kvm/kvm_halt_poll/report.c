@@ -682,7 +682,8 @@ int cmd_report(int argc, char **argv)
 	if (!options_parse(&o, argc, argv, OPTION_PARAMS | OPTION_WAKE_COST | OPTION_ALL |
 			   OPTION_PLOT | OPTION_JSON,
 			   "What the halts of each VM and vCPU were like, what polling did, and what to do\n"
-			   "about it. The parameters are those of the recording unless given.", &status))
+			   "about it. The parameters are those of the recording unless given.",
+			   &status))
 		return status;
 
 	r.cost = (struct wake_cost){ .ns = o.wake_ns, .source = WAKE_GIVEN };

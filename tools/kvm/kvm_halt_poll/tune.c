@@ -68,9 +68,11 @@ static const unsigned int max_values[] = {
 	5000, 10000, 15000, 20000, 30000, 40000, 50000, 60000, 80000, 100000, 120000, 150000,
 	200000, 250000, 300000, 400000, 500000, 600000, 800000, 1000000, 1500000, 2000000,
 };
+
 static const unsigned int start_values[] = {
 	2000, 5000, 10000, 20000, 50000, 100000, 200000,
 };
+
 static const unsigned int grow_values[] = { 2, 3, 4 };
 static const unsigned int shrink_values[] = { 0, 2, 4 };
 
@@ -111,9 +113,10 @@ static void add_grid(struct tune *t)
 	size_t max, start;
 
 	for (max = 0; max < NR(max_values); max++) {
-		for (start = 0; start < NR(start_values) &&
-				start_values[start] < max_values[max]; start++)
-			add_ways(t, max_values[max], start_values[start]);
+		for (start = 0; start < NR(start_values); start++) {
+			if (start_values[start] < max_values[max])
+				add_ways(t, max_values[max], start_values[start]);
+		}
 		add_ways(t, max_values[max], max_values[max]);
 	}
 }

@@ -208,7 +208,8 @@ static int verify_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 	v->halts++;
 	v->count[verdict]++;
 	count_polls(v, step, verdict);
-	if (verdict == UNEXPLAINED && v->count[UNEXPLAINED] <= SHOWN && !(v->o->given & OPTION_JSON))
+	if (verdict == UNEXPLAINED && v->count[UNEXPLAINED] <= SHOWN &&
+	    !(v->o->given & OPTION_JSON))
 		show(v, vcpu, step);
 	return 0;
 }
