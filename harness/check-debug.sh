@@ -29,7 +29,7 @@ usage()
 boot()
 {
 	"$ROOT/harness/boot.sh" -k "$dir/debug-$1/$2" -i "$dir/debug.cpio" \
-		-o "$dir/run/debug-$lane" -j "$ROOT/harness/$3" -t 600 \
+		-o "$dir/run/debug-$lane" -j "$ROOT/harness/$3" -t 900 \
 		-c "HARNESS_DEBUG=$1 ${5:-}" -r "$4"
 }
 
