@@ -178,6 +178,7 @@ static unsigned int nr_cpus;
 static bool print_hist;
 static bool emulated;
 static int counter_khz;
+static const char *csv_path;
 static FILE *csv;
 
 static void setup_params(void)
@@ -334,13 +335,14 @@ static void report(u32 period_us, const struct measurement *m)
 		params[GROW_START].val, params[SHRINK].val, source == IPI ? "ipi" : "timer");
 }
 
-static void open_csv(const char *path)
+/* Not before it is certain that there will be something to write. */
+static void open_csv(void)
 {
 	int i;
 
-	csv = fopen(path, "w");
+	csv = fopen(csv_path, "w");
 	if (!csv)
-		usage_error("-o: cannot write %s: %s", path, strerror(errno));
+		usage_error("-o: cannot write %s: %s", csv_path, strerror(errno));
 
 	fputs("period_us,halts,min_ns,p50_ns,p90_ns,p99_ns,p999_ns,max_ns,", csv);
 	fputs("hits_pct,poll_ns_per_halt,cpu_ns_per_halt,late,early,extra", csv);
@@ -475,7 +477,6 @@ static void help(const char *name)
 
 static void parse_options(int argc, char *argv[])
 {
-	const char *csv_path = NULL;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "hw:p:n:u:m:g:G:s:c:Ho:")) != -1) {
@@ -525,8 +526,6 @@ static void parse_options(int argc, char *argv[])
 		usage_error("wanted options only, got '%s'", argv[optind]);
 	if (source == IPI && nr_cpus == 1)
 		usage_error("-c: IPIs take two CPUs, or none");
-	if (csv_path)
-		open_csv(csv_path);
 }
 
 int main(int argc, char *argv[])
@@ -546,6 +545,8 @@ int main(int argc, char *argv[])
 		pin_to(i);
 	setup_params();
 	print_host();
+	if (csv_path)
+		open_csv();
 
 	ksft_set_plan(nr_periods);
 	for (i = 0; i < nr_periods; i++)

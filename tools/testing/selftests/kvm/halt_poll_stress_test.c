@@ -10,7 +10,8 @@
  * halt, wakes it up, and waits until the guest says that this halt has ended.  A
  * wakeup that is lost leaves the guest halted for good: give up, and fail, when
  * it makes no progress for long.  A vCPU that is woken twice is no failure, since
- * emulated hosts do that; such halts are counted and printed.
+ * emulated hosts do that; such halts are counted and printed, and judged where
+ * that is what is tested:
  *
  * - timer: the guest's own.
  * - IPI: sent by another vCPU.
@@ -18,7 +19,8 @@
  * - signal: to the vCPU's thread, for which it is unmasked in KVM_RUN alone.
  *   KVM_RUN must return; then the vCPU is made to go on behind its halt.
  * - kicked out: immediate_exit and a signal.  KVM_RUN must return; when it is
- *   entered again the vCPU must halt on until it is interrupted.
+ *   entered again the vCPU must halt on until it is interrupted.  (On arm64 WFI
+ *   may end for any reason: the guest halts again and nothing is seen of it.)
  *
  * Under fire: four vCPUs halt for random times while other threads rewrite the
  * module's parameters, or the VM's own maximum, at random.  Again no wakeup may
@@ -70,6 +72,7 @@ static struct progress {
 } __aligned(64) progress[NR_VCPUS];
 
 static u64 cycles_per_us;
+static bool emulated;
 static bool stop_guest;
 
 static u32 nr_halts = 100000;
@@ -177,6 +180,7 @@ struct runner {
 	int cpu;		/* -1: any */
 	u64 returned;		/* how often KVM_RUN did, for a signal */
 	u64 resumed;		/* how often that was out of a halt */
+	u64 early;		/* halts that ended between a kick and the interrupt */
 	bool done;
 };
 
@@ -310,7 +314,18 @@ static void send_signal(struct runner *r)
 	yield_until_not(&r->returned, returned);
 }
 
-static void wake_up(struct runner *r, struct progress *p, u64 i)
+/* Nothing but an interrupt is to end the halt; leave the guest time to get it wrong. */
+static void kick(struct runner *r, struct progress *p, u64 *random)
+{
+	u64 extra = READ_ONCE(p->extra);
+
+	r->vcpu->run->immediate_exit = 1;
+	send_signal(r);
+	host_delay(random);
+	r->early += READ_ONCE(p->extra) != extra;
+}
+
+static void wake_up(struct runner *r, struct progress *p, u64 i, u64 *random)
 {
 	u64 resumed;
 
@@ -323,8 +338,7 @@ static void wake_up(struct runner *r, struct progress *p, u64 i)
 			send_signal(r);
 		return;
 	case KICK:
-		r->vcpu->run->immediate_exit = 1;
-		send_signal(r);
+		kick(r, p, random);
 		break;
 	default:
 		break;
@@ -342,7 +356,7 @@ static void *run_waker(void *arg)
 	for (i = 1; i <= nr_halts; i++) {
 		yield_until_not(&p->halting, i - 1);
 		host_delay(&random);
-		wake_up(r, p, i);
+		wake_up(r, p, i, &random);
 		yield_until_not(&p->ended, i - 1);
 	}
 	return NULL;
@@ -418,6 +432,19 @@ static int judge_wakeups(const struct stats *d, u64 extra, bool polls, u64 elaps
 	return KSFT_PASS;
 }
 
+/* QEMU's SVM now and then delivers twice what KVM injected once. */
+static bool kicks_ok(const struct runner *r)
+{
+	u64 tolerated = emulated ? max(nr_halts / 1000, 1u) : 0;
+
+	if (r->early <= tolerated && (!r->early || r->early < nr_halts))
+		return true;
+
+	ksft_print_msg("%lu of %u halts ended when the vCPU was kicked out, %lu tolerated\n",
+		       r->early, nr_halts, tolerated);
+	return false;
+}
+
 static const char *cannot_test(enum source source, bool polls)
 {
 	bool one_cpu = count_cpus() < 2;
@@ -477,6 +504,8 @@ static int test_wakeups(enum source source, bool polls)
 	read_stats(vcpus[0], &d);
 	sub_stats(&d, &start);
 	result = judge_wakeups(&d, p->extra, polls, monotonic_ns() - ns);
+	if (!kicks_ok(&runners[0]))
+		result = KSFT_FAIL;
 	TEST_ASSERT(p->ended == nr_halts, "%lu of %u halts ended", p->ended, nr_halts);
 	kvm_vm_free(vm);
 	return result;
@@ -641,7 +670,7 @@ static void drain_trace(void)
 static int judge_changes(const struct fire *f)
 {
 	if (!trace)
-		return skip("No tracefs instance with KVM's events");
+		return skip("%s", no_trace);
 
 	ksft_print_msg("%lu changes of intervals, %lu illegal, %lu events lost\n", f->changes,
 		       f->illegal, f->lost);
@@ -671,6 +700,16 @@ static int judge_stats(struct kvm_vcpu *vcpus[], const struct progress *p, u64 e
 			result = KSFT_FAIL;
 	}
 	return result;
+}
+
+/* What is read must be what is there, not what some test has left behind. */
+static void reset_params(void)
+{
+	int i;
+
+	restore_params();
+	for (i = 0; i < NR_PARAMS; i++)
+		read_param(&params[i]);
 }
 
 /* Returns NULL, or why the parameters cannot be rewritten. */
@@ -776,7 +815,7 @@ static void test_under_fire(const char *name, bool own_max)
 		report_result(name, judge_stats(vcpus, host_view(vm), monotonic_ns() - ns));
 		report_result(name_of_intervals, judge_changes(&f));
 	}
-	restore_params();
+	reset_params();
 	kvm_vm_free(vm);
 }
 
@@ -831,8 +870,8 @@ int main(int argc, char *argv[])
 	setup_cleanup(undo_everything);
 	sigaction(SIGUSR1, &ignore, NULL);
 	open_trace();
-	for (i = 0; i < NR_PARAMS; i++)
-		read_param(&params[i]);
+	reset_params();
+	emulated = print_host_arch();
 
 	ksft_set_plan(2 * NR_SOURCES + 4);
 	for (source = 0; source < NR_SOURCES; source++) {

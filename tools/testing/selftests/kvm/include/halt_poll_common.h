@@ -175,12 +175,16 @@ static inline const char *set_param(struct param *p, s64 wanted)
 /* Also runs in signal handlers. */
 static inline void restore_params(void)
 {
+	static const char msg[] = "# A parameter could not be put back\n";
+	bool failed = false;
 	struct param *p;
 
 	for (p = params; p < params + NR_PARAMS; p++) {
 		if (p->fd >= 0 && pwrite(p->fd, p->old, strlen(p->old), 0) < 0)
-			break;
+			failed = true;
 	}
+	if (failed && write(STDERR_FILENO, msg, sizeof(msg) - 1) < 0)
+		return;
 }
 
 static void (*cleanup)(void);
@@ -201,7 +205,8 @@ static inline void fatal_signal(int sig)
 static inline void setup_cleanup(void (*fn)(void))
 {
 	static const int signals[] = {
-		SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM,
+		SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE,
+		SIGALRM, SIGTERM, SIGXCPU,
 	};
 	struct sigaction sa = {
 		.sa_handler = fatal_signal,
@@ -417,7 +422,7 @@ static inline int probe_kvm(void *guest_code)
 }
 
 /* Why a part of the test skips. */
-static char skip_reason[160];
+static char skip_reason[256];
 
 static inline __printf(1, 2) int skip(const char *fmt, ...)
 {

@@ -11,6 +11,8 @@
 /* NULL if there is no tracing. */
 static FILE *trace;
 static char trace_dir[64];
+/* Why, for whoever skips. */
+static char no_trace[128];
 
 enum trace_type { TRACE_WAKEUP, TRACE_INTERVAL, TRACE_LOST };
 
@@ -18,7 +20,7 @@ struct trace_event {
 	enum trace_type type;
 	/* A wakeup: */
 	u64 halt_ns;
-	bool valid;
+	bool blocked, valid;
 	/* A change of the interval: */
 	unsigned int vcpu, from_ns, to_ns;
 	/* Events that the buffer had no room for: */
@@ -41,29 +43,50 @@ static inline bool write_trace(const char *name, const char *val)
 	return ok;
 }
 
+/* Older systems have tracefs in debugfs alone. */
+static inline bool make_trace_dir(void)
+{
+	static const char * const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(roots); i++) {
+		snprintf(trace_dir, sizeof(trace_dir), "%s/instances/halt_poll-%d", roots[i],
+			 getpid());
+		if (!mkdir(trace_dir, 0700))
+			return true;
+		/* The first that is there has the better reason. */
+		if (errno != ENOENT)
+			break;
+	}
+	trace_dir[0] = '\0';
+	return false;
+}
+
 /* Events of this thread and of those that it will create. */
-static inline void open_trace(void)
+static inline bool start_trace(void)
 {
 	char path[128], pid[16];
 	int fd;
 
-	snprintf(trace_dir, sizeof(trace_dir), "/sys/kernel/tracing/instances/halt_poll-%d",
-		 getpid());
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (mkdir(trace_dir, 0700)) {
-		trace_dir[0] = '\0';
-		return;
-	}
-
-	if (!write_trace("options/event-fork", "1") || !write_trace("set_event_pid", pid) ||
+	if (!make_trace_dir() || !write_trace("options/event-fork", "1") ||
+	    !write_trace("set_event_pid", pid) ||
 	    !write_trace("events/kvm/kvm_halt_poll_ns/enable", "1") ||
 	    !write_trace("events/kvm/kvm_vcpu_wakeup/enable", "1"))
-		return;
+		return false;
 
 	snprintf(path, sizeof(path), "%s/trace_pipe", trace_dir);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
 	if (fd >= 0)
 		trace = fdopen(fd, "r");
+	return trace;
+}
+
+static inline void open_trace(void)
+{
+	if (!start_trace())
+		snprintf(no_trace, sizeof(no_trace),
+			 "No tracefs instance with KVM's events: %s", strerror(errno));
 }
 
 /* Also runs in signal handlers; rmdir() fails as long as the trace is open. */
@@ -78,7 +101,7 @@ static inline void close_trace(void)
 static inline bool parse_event(const char *line, struct trace_event *e)
 {
 	const char *event = strstr(line, ": kvm_");
-	char valid[16];
+	char valid[16], how[16];
 
 	memset(e, 0, sizeof(*e));
 	if (sscanf(line, "CPU:%*d [LOST %lu EVENTS]", &e->lost) == 1) {
@@ -88,9 +111,10 @@ static inline bool parse_event(const char *line, struct trace_event *e)
 	if (!event)
 		return false;
 
-	if (sscanf(event, ": kvm_vcpu_wakeup: %*s time %lu ns, polling %15s", &e->halt_ns,
-		   valid) == 2) {
+	if (sscanf(event, ": kvm_vcpu_wakeup: %15s time %lu ns, polling %15s", how,
+		   &e->halt_ns, valid) == 3) {
 		e->type = TRACE_WAKEUP;
+		e->blocked = !strcmp(how, "wait");
 		e->valid = !strcmp(valid, "valid");
 		return true;
 	}
