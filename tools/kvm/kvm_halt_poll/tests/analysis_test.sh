@@ -176,6 +176,11 @@ test_replay()
 		--wake-cost 2500 --max 65000 --grow-start 65000
 	replays "what is assumed is said" "^cost of blocking: 5000 ns, ASSUMED.*: 4 pairs"
 	replays "the model is said" "^model: events come when they came"
+	trace $PARAMS '>0,10000' +15000,1 +10700,0
+	replays "a poll that just missed: blocks if there is none" "^without blocking +1 +0$" --max 0
+	replays "a poll that just missed: hits if it is longer" "^without blocking +1 +1$" \
+		--max 20000 --grow-start 20000
+	trace $PARAMS "${CONSTANT[@]}"
 	replays "JSON: recorded, replayed" '"latency_added_ns": 25000' --json --wake-cost 2500 --max 0
 	check "replay: from a pipe" 0 "^without blocking +6 +6$" "" \
 		bash -c '"$0" replay <"$1"' "$TOOL" "$tmp/trace"
@@ -277,6 +282,18 @@ test_tune()
 		"$1" 2>/dev/null | python3 -c "import json, sys; best = json.load(sys.stdin)[\"best\"]; \
 		print([best[\"params\"][\"halt_poll_ns_grow_start_ns\"], best[\"hits\"]])"' "$TOOL" "$tmp/trace"
 
+	# No set may beat the oracle: not with an event just behind the poll either.
+	trace $PARAMS '>0,10000' +60000,1 "$(repeat 50 +10700,0)"
+	tunes "nobody beats the oracle" "^best gets ([0-9.]{3,4}|100.0) % of what the oracle" \
+		--cpu-weight 0.01
+	# What stays at its start catches short halts among long ones, above any maximum or not.
+	trace $PARAMS "$(repeat 50 +1500000,1 +15000,0)"
+	tunes "grow 1" "^best +[0-9]+ +1 .* 50.00 % " --cpu-weight 0.01
+	trace $PARAMS "$(repeat 50 +5000000000,1 +15000,0)"
+	tunes "shrink 1" "^best +[0-9]+ +[0-9]+ +[0-9]+ +1 +4[89].00 % " --cpu-weight 0.01
+	trace $PARAMS "$(repeat 50 +30000000,1 +15000,0)"
+	tunes "a maximum up to the longest halts" '^best +(32000000|[3-9][0-9]{7}) ' --cpu-weight 0.001
+
 	printf '%s\n' $HEADER 7,1000000,500000,1,1 >"$tmp/trace"
 	tunes "one halt" "^hold-out: none, as all halts are in one half"
 	printf '%s\n' $HEADER 7,18446744073709551615,4611686018427387903,1,1 \
@@ -291,6 +308,14 @@ test_plots()
 
 	# A quote in the name would end gnuplot's string.
 	trace $PARAMS "${CONSTANT[@]}"
+	# As gnuplot on a full disk: half of it, and no error.
+	mkdir "$tmp/bin"
+	cat >"$tmp/bin/gnuplot" <<-'END'
+		#!/bin/sh
+		file=$(sed -n "s/^set output '\(.*\)'$/\1/p")
+		echo "<svg>" >"$file"
+	END
+	chmod +x "$tmp/bin/gnuplot"
 	for command in report tune; do
 		check "$command --plot" 0 "" "" "$TOOL" $command --plot "$tmp/it's.svg" "$tmp/trace"
 		check "$command --plot: the picture is whole" 0 "^</svg>$" "" cat "$tmp/it's.svg"
@@ -301,6 +326,13 @@ test_plots()
 			env PATH="$tmp" "$TOOL" $command --plot "$tmp/x.svg" "$tmp/trace"
 		check "$command --plot: nothing half-done is left" 1 "" "." \
 			bash -c 'ls "$0" | grep svg' "$tmp"
+		refuses "$command --plot: a full disk" "/dev/full: cannot be written: No space left" \
+			"$TOOL" $command --plot /dev/full "$tmp/trace"
+		echo old >"$tmp/x.svg"
+		refuses "$command --plot: gnuplot that does not get far" "x.svg: gnuplot did not write all" \
+			env PATH="$tmp/bin:$PATH" "$TOOL" $command --plot "$tmp/x.svg" "$tmp/trace"
+		check "$command --plot: the old picture is kept" 0 "^old$" "" cat "$tmp/x.svg"
+		rm -f "$tmp/x.svg"
 	done
 }
 
