@@ -720,10 +720,12 @@ static int run(struct tune *t)
 	best = find_best(t, WHOLE);
 
 	replayed = (double)t->nr_sets * t->recorded.a.halts;
-	fprintf(stderr, "%zu sets of parameters in %.2f s, %.2f s of CPU, %u threads: "
-		"%.1f million halts/s, %.1f in a second of CPU\n", t->nr_sets,
-		t->searched_ns / 1e9, t->searched_cpu_ns / 1e9, t->o->threads,
-		replayed * 1e3 / (t->searched_ns + 1), replayed * 1e3 / (t->searched_cpu_ns + 1));
+	if (!(t->o->given & OPTION_JSON))
+		fprintf(stderr, "%zu sets of parameters in %.2f s, %.2f s of CPU, %u threads: "
+			"%.1f million halts/s, %.1f in a second of CPU\n", t->nr_sets,
+			t->searched_ns / 1e9, t->searched_cpu_ns / 1e9, t->o->threads,
+			replayed * 1e3 / (t->searched_ns + 1),
+			replayed * 1e3 / (t->searched_cpu_ns + 1));
 	if ((t->o->given & OPTION_PLOT) && draw(t, best))
 		return -1;
 	if (t->o->given & OPTION_JSON)

@@ -184,6 +184,11 @@ test_replay()
 	replays "JSON: recorded, replayed" '"latency_added_ns": 25000' --json --wake-cost 2500 --max 0
 	check "replay: from a pipe" 0 "^without blocking +6 +6$" "" \
 		bash -c '"$0" replay <"$1"' "$TOOL" "$tmp/trace"
+	check "replay: from a pipe by name" 0 "^without blocking +6 +6$" "" \
+		bash -c '"$0" replay <(cat "$1")' "$TOOL" "$tmp/trace"
+	mkfifo "$tmp/fifo"
+	check "replay: from a FIFO" 0 "^without blocking +6 +6$" "" \
+		bash -c 'cat "$1" >"$2" & timeout 10 "$0" replay "$2"' "$TOOL" "$tmp/trace" "$tmp/fifo"
 	check "replay: from a pipe, cost given" 0 "^without blocking +6 +6$" "" \
 		bash -c '"$0" replay --wake-cost 2500 <"$1"' "$TOOL" "$tmp/trace"
 
@@ -367,6 +372,16 @@ test_options()
 		"$TOOL" replay "$tmp/trace" --max
 	check "an option of another command" 2 "--threads: no such option, or not for it" "" \
 		"$TOOL" replay --threads 1 "$tmp/trace"
+	check "an abbreviated option" 2 "^kvm_halt_poll: --max: no such option, or not for it" "" \
+		"$TOOL" tune --max 1 "$tmp/trace"
+	check "an abbreviated option with =" 2 "^kvm_halt_poll: --max=1: no such option, or not for it" "" \
+		"$TOOL" tune --max=1 "$tmp/trace"
+	check "an abbreviated option without value" 2 "^kvm_halt_poll: --max: no such option" "" \
+		"$TOOL" tune "$tmp/trace" --max
+	check "abbreviated help" 2 "^kvm_halt_poll: --he: no such option" "" "$TOOL" tune --he
+	check "a letter" 2 "^kvm_halt_poll: -x: no such option, or not for it .see report --help" "" \
+		"$TOOL" report "$tmp/trace" -x
+	check "letters" 2 "^kvm_halt_poll: -x: no such option" "" "$TOOL" report -xyz "$tmp/trace"
 	check "two traces" 2 "one trace at a time, not 'a' and 'b'" "" "$TOOL" report a b
 }
 
