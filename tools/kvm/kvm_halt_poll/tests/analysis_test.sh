@@ -104,6 +104,12 @@ test_verify()
 		'>0,0' +60000,1,0
 	verifies "F5: silently lowered" 0 "^ +1  F5: a change without an event$" "" $PARAMS \
 		'>20000,40000' +60000,1 '>10000,20000' +60000,1
+	verifies "a new vCPU on the same thread" 0 "^ +5  as the rule says$" "F5" $PARAMS \
+		'>10000,20000' +60000,1 +260000,1 +250000,1 '>0,10000' +60000,1 '>10000,20000' +60000,1
+	verifies "a new vCPU on the same thread, counted" 0 "^ +1  times the interval started from 0" \
+		"F5|[1-9]  not adapted" $PARAMS '>10000,20000' +60000,1 +260000,1 '>0,10000' +60000,1
+	verifies "a new vCPU: its first halt grows" 0 "^ +2  as the rule says$" "F5" $PARAMS \
+		'>10000,20000' +60000,1 '>0,10000' +60000,1
 	verifies "F4: in each round one of two polls was cut short, and all others adapted" 0 \
 		"^F4: .* 11 of 22 polls blocked before" "" $PARAMS \
 		"$(repeat 11 '>40000,20000' +300000,1 '>20000,40000' +30000,1 +30000,1 +30000,0)"
@@ -160,6 +166,17 @@ replays()
 	shift 2
 
 	check "replay: $what" 0 "$wanted" "" "$TOOL" replay "$@" "$tmp/trace"
+}
+
+# Their thread ran a new VM for each period.
+test_recorded()
+{
+	local name
+
+	for name in small.csv small.dat small.v6.dat small.report.txt small.trace.txt; do
+		check "verify: $name" 0 "^ +[1-9]  times the interval started from 0" "F[1-5]" \
+			"$TOOL" verify --max 200000 --grow 2 --grow-start 10000 --shrink 2 "$HERE/$name"
+	done
 }
 
 test_replay()
@@ -402,6 +419,7 @@ test_many()
 }
 
 test_verify
+test_recorded
 test_replay
 test_report
 test_tune
