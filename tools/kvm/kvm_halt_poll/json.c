@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "json.h"
 
 static bool out_of_memory;
