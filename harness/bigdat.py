@@ -13,7 +13,7 @@ import sys
 
 PAGE = 4096
 PIDS = (1000, 1001, 1002, 1003)
-EVENT_NS = 80000        # between two events of a CPU: no halt takes as long as two
+EVENT_NS = 160000       # between two events of a CPU: no halt takes as long as two
 
 
 def event_format(heading):

@@ -18,10 +18,12 @@ struct account oracle_ask(const struct oracle *o, double longest_ns, double budg
 		a.halts += o->halts[i];
 		if (each_ns > longest_ns || polled_ns + each_ns > budget_ns)
 			continue;
-		if (polled_ns + o->ns[i] > budget_ns)
-			hits = fmin(hits, each_ns ? floor((budget_ns - polled_ns) / each_ns) : hits);
-		else if (i != last)
+		if (polled_ns + o->ns[i] > budget_ns) {
+			if (each_ns > 0)
+				hits = fmin(hits, floor((budget_ns - polled_ns) / each_ns));
+		} else if (i != last) {
 			each_ns = o->ns[i] / o->halts[i];
+		}
 		a.hits += hits;
 		polled_ns += hits * each_ns;
 	}

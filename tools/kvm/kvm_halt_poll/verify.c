@@ -250,7 +250,8 @@ static void print(const struct verify *v)
 	       v->trace.release[0] ? "Linux " : "kernel unknown", v->trace.release);
 	printf("rule: halt_poll_ns %u, grow %u, grow_start %u, shrink %u\n", v->params.max_ns,
 	       v->params.grow, v->params.grow_start_ns, v->params.shrink);
-	printf("%12" PRIu64 "  halts of %zu vCPUs\n", (uint64_t)v->halts, v->trace.nr_vcpus);
+	printf("%12" PRIu64 "  halts of %zu vCPU%s\n", (uint64_t)v->halts,
+	       v->trace.nr_vcpus, v->trace.nr_vcpus == 1 ? "" : "s");
 	for (i = 0; i < NR_VERDICTS; i++) {
 		if (v->count[i] || i == AS_RULE || i == CUT_SHORT || i == UNEXPLAINED)
 			printf("%12" PRIu64 "  %s\n", (uint64_t)v->count[i], verdicts[i].text);

@@ -230,7 +230,7 @@ reports()
 test_report()
 {
 	trace $PARAMS "${CONSTANT[@]}"
-	reports "VM" "^VM 5, 1 vCPUs: 10 halts" ""
+	reports "VM" "^VM 5, 1 vCPU: 10 halts" ""
 	reports "vCPU" "^  vCPU 7, number 0 of its VM, CPU 0/KVM: 10 halts, " ""
 	reports "histogram" "^    65.5 us +6 +4  #{30}-{20}$" ""
 	reports "interval" "interval: 0 to 80000 ns, 55000 on average; from 0 and to 0: 1 and 0 times$" ""
@@ -260,7 +260,7 @@ test_report()
 	reports "in vain" "! most of the polling is in vain" "every poll"
 
 	printf '%s\n' $HEADER 7,1000000,500000,1,1 >"$tmp/trace"
-	reports "CSV: VM unknown" "^VM unknown, 1 vCPUs" ""
+	reports "CSV: VM unknown" "^VM unknown, 1 vCPU: " ""
 	reports "CSV: parameters unknown" "^pattern: the parameters are not known" ""
 	reports "CSV: parameters given" "^recorded with halt_poll_ns 1, grow 2, grow_start 3, shrink 4$" "" \
 		--max 1 --grow 2 --grow-start 3 --shrink 4
