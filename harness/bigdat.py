@@ -13,7 +13,7 @@ import sys
 
 PAGE = 4096
 PIDS = (1000, 1001, 1002, 1003)
-EVENT_NS = 5000         # between two events of a CPU
+EVENT_NS = 160000       # between two events of a CPU: no halt takes as long as two
 
 
 def event_format(heading):
@@ -37,11 +37,11 @@ def event(number, fields, pid, halt_ns, waited):
 
 
 def page_body(number, fields):
-    """What fills a page, the same on each: and how many events that is."""
+    """What fills a page, the same on each, each vCPU as often: and how many events that is."""
     body, count = b"", 0
     while True:
         one = event(number, fields, PIDS[count % len(PIDS)], 20000 + 977 * count, count & 1)
-        if len(body) + len(one) > PAGE - 16:
+        if count % len(PIDS) == 0 and len(body) + len(PIDS) * len(one) > PAGE - 16:
             return body, count
         body, count = body + one, count + 1
 
@@ -67,7 +67,7 @@ def main():
         big.write(bytes(start - big.tell()))
         for cpu in range(cpus):
             for page in range(pages):
-                time_ns = 10**9 + cpu * 1000 + page * count * EVENT_NS
+                time_ns = 10**9 + cpu * len(PIDS) * EVENT_NS // cpus + page * count * EVENT_NS
                 big.write(struct.pack("<QQ", time_ns, len(body)) + body + tail)
 
 

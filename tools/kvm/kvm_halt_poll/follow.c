@@ -9,6 +9,7 @@
 struct follower {
 	bool known;
 	bool lost;
+	bool restarted;			/* at the next halt */
 	unsigned int interval_ns;
 	unsigned int nr_changes;
 	struct change changes[2];
@@ -55,6 +56,8 @@ static int flush(struct follow *f, struct vcpu *vcpu, struct follower *v)
 
 	for (i = 0; i < v->nr_pending; i++) {
 		step.halt = &v->pending[i];
+		step.restarted = v->restarted;
+		v->restarted = false;
 		ret = f->step(f->ctx, vcpu, &step);
 		if (ret)
 			return ret;
@@ -93,6 +96,12 @@ static int follow_change(void *ctx, struct vcpu *vcpu, const struct change *chan
 		v->known = true;
 		v->lost = false;
 		v->interval_ns = change->old_ns;
+		ret = flush(f, vcpu, v);
+	} else if (!v->nr_changes) {
+		if (v->interval_ns && !change->old_ns) {
+			v->interval_ns = 0;
+			v->restarted = true;
+		}
 		ret = flush(f, vcpu, v);
 	}
 	if (v->nr_changes++)
@@ -137,8 +146,12 @@ static int follow_halt(void *ctx, struct vcpu *vcpu, const struct halt *halt)
 		return ret;
 	if (!v->known && !v->lost)
 		return hold_back(f, vcpu, v, halt);
+	if (v->known && !v->nr_changes && v->interval_ns && (v->nr_pending || halt->waited))
+		return hold_back(f, vcpu, v, halt);
 
 	step.known = v->known;
+	step.restarted = v->restarted;
+	v->restarted = false;
 	step.lost = v->lost;
 	step.before_ns = v->interval_ns;
 	step.interval_ns = v->interval_ns;

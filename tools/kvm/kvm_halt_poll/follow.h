@@ -5,6 +5,12 @@
  * A trace tells the interval only where it changes: before the first change it
  * is that change's old value.  Halts are held back until it is known, for
  * FOLLOW_PENDING halts a vCPU at most.
+ *
+ * A thread may run one vCPU after another.  A new one starts with an interval of
+ * 0, and there is no event for that: its first change goes from 0, where the last
+ * interval was not.  Which of the halts before are its own already is not told; it
+ * is those from the first on that blocked and changed nothing, which are held back,
+ * too.  A reset without an event, of a kernel without the series, looks the same.
  */
 #ifndef __FOLLOW_H
 #define __FOLLOW_H
@@ -22,6 +28,7 @@ struct step {
 	unsigned int before_ns;		/* the interval after the halt before */
 	unsigned int interval_ns;	/* that it polled for */
 	bool lost;			/* unknown since events were lost */
+	bool restarted;			/* the first of a new vCPU on the same thread */
 	unsigned int nr_changes;	/* since the halt before */
 	struct change changes[2];	/* the last of them, in order */
 };

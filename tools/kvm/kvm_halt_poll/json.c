@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,13 +84,17 @@ void json_add_account(json_t *object, const struct account *a, unsigned int wake
 
 int json_print(json_t *root)
 {
+	char *text = NULL;
 	int ret = 0;
 
-	if (!root || out_of_memory)
-		ret = fail("out of memory for JSON");
-	/* Whether it could be written is known in main(). */
-	else if (!json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)))
-		putchar('\n');
+	if (root && !out_of_memory)
+		text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(root);
+	if (!text)
+		return fail("out of memory for JSON");
+	/* What is left in the buffer is written in main(). */
+	if (puts(text) < 0)
+		ret = fail("standard output: cannot be written: %s", strerror(errno));
+	free(text);
 	return ret;
 }

@@ -17,14 +17,14 @@ static u64 event_time(const struct step *step, unsigned int wake_ns)
 struct event event_of(const struct step *step, unsigned int wake_ns)
 {
 	const struct halt *halt = step->halt;
-	bool at_once = !halt->waited && step->known && halt->ns > step->interval_ns;
+	bool just_missed = !halt->waited && step->known && halt->ns > step->interval_ns;
 	u64 ns = halt->ns;
 
 	return (struct event){
 		.event_ns = event_time(step, wake_ns),
-		.blocked_ns = halt->waited || at_once || ns + wake_ns > HALT_NS_MAX ?
+		/* A halt that its poll just missed adapts the interval as it did. */
+		.blocked_ns = halt->waited || just_missed || ns + wake_ns > HALT_NS_MAX ?
 			      ns : ns + wake_ns,
-		.at_once = at_once,
 		.valid = halt->valid,
 	};
 }

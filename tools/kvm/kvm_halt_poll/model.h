@@ -13,7 +13,8 @@
  * come while it still polled.
  *
  * Replayed with the parameters that it was recorded with, a trace comes to what
- * was recorded.
+ * was recorded, but for halts whose poll just missed the event that was there
+ * before they blocked: a poll that does not cover the event always blocks here.
  */
 #ifndef __MODEL_H
 #define __MODEL_H
@@ -62,8 +63,7 @@ static inline void account_add(struct account *sum, const struct account *a)
 /* What a halt becomes, so that it can be replayed: 16 bytes, too. */
 struct event {
 	u64 event_ns;		/* after the start of the halt */
-	u64 blocked_ns : 62;	/* the halt time, if it blocks */
-	u64 at_once : 1;	/* does not wait even then: the event is there already */
+	u64 blocked_ns : 63;	/* the halt time, if it blocks */
 	u64 valid : 1;
 };
 
@@ -80,7 +80,7 @@ unsigned int model_halt(struct account *a, unsigned int interval_ns,
 	bool hit = event->event_ns <= interval_ns;
 
 	a->halts++;
-	a->hits += hit | event->at_once;
+	a->hits += hit;
 	a->hit_ns += hit ? event->event_ns : 0;
 	a->vain_ns += hit ? 0 : interval_ns;
 	return kvm_halt_poll_next(interval_ns, hit ? event->event_ns : event->blocked_ns,

@@ -122,6 +122,31 @@ static const char *what_it_takes(unsigned int flag)
 	}
 }
 
+/* The word of the option that was found last; its value may be a word of its own. */
+static const char *last_word(char **argv)
+{
+	return argv[optind - (optarg && optarg == argv[optind - 1] ? 2 : 1)];
+}
+
+/*
+ * getopt_long() takes "--max" for "--max-cpu" where nothing else starts like that:
+ * a value would silently go elsewhere.
+ */
+static bool is_abbreviated(const char *word, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(word, "--", 2))
+		return false;
+	return strncmp(word + 2, name, length) || (word[2 + length] && word[2 + length] != '=');
+}
+
+static bool no_such_option(const char *word, const char *command)
+{
+	fail("%s: no such option, or not for it (see %s --help)", word, command);
+	return false;
+}
+
 bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 		   const char *purpose, int *status)
 {
@@ -141,6 +166,12 @@ bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 	opterr = 0;
 	optind = 0;
 	while ((c = getopt_long(argc, argv, ":h", longopts, NULL)) != -1) {
+		const int found = c == ':' ? optopt : c;
+
+		if (found == 'h' && is_abbreviated(last_word(argv), "help"))
+			return no_such_option(last_word(argv), argv[0]);
+		if (found >= FIRST && is_abbreviated(last_word(argv), known[found - FIRST].name))
+			return no_such_option(last_word(argv), argv[0]);
 		if (c == 'h') {
 			usage(argv[0], takes, purpose);
 			*status = EXIT_OK;
@@ -151,9 +182,11 @@ bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 			return false;
 		}
 		if (c < FIRST) {
-			fail("%s: no such option, or not for it (see %s --help)",
-			     argv[optind - 1], argv[0]);
-			return false;
+			/* Of a single letter's word getopt_long() may not be through yet. */
+			const char letter[] = { '-', optopt, 0 };
+
+			return no_such_option(optopt && optopt < FIRST ? letter : argv[optind - 1],
+					      argv[0]);
 		}
 		c -= FIRST;
 		o->given |= known[c].flag;

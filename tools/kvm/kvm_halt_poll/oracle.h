@@ -5,7 +5,9 @@
  * shortest are polled for first, up to what polling is worth and what may be
  * burned.
  *
- * Halts are kept by their event's time in buckets that are 1/64 of it wide.
+ * Halts are kept by their event's time in buckets that are 1/64 of it wide.  Where
+ * what is worth it or may be burned ends in a bucket, all of it counts as its
+ * shortest: that can be too good, never too bad.
  */
 #ifndef __ORACLE_H
 #define __ORACLE_H
@@ -18,6 +20,7 @@
 struct oracle {
 	u64 halts[ORACLE_BUCKETS];
 	double ns[ORACLE_BUCKETS];
+	u64 least_ns[ORACLE_BUCKETS];
 };
 
 static inline unsigned int oracle_bucket(u64 ns)
@@ -34,7 +37,8 @@ static inline void oracle_add(struct oracle *o, u64 event_ns)
 {
 	unsigned int i = oracle_bucket(event_ns);
 
-	o->halts[i]++;
+	if (!o->halts[i]++ || event_ns < o->least_ns[i])
+		o->least_ns[i] = event_ns;
 	o->ns[i] += event_ns;
 }
 

@@ -9,6 +9,7 @@
 
 struct plot {
 	struct output out;
+	FILE *picture;		/* what gnuplot writes; nameless */
 	FILE *gnuplot;		/* takes commands and, in $blocks, data */
 };
 

@@ -93,6 +93,12 @@ static int read_params(struct own *own, const char *line, const char *s)
 	if (!parse_numbers(s, n, NR) || n[MAX_NS] > UINT_MAX || n[GROW] > UINT_MAX ||
 	    n[GROW_START_NS] > UINT_MAX || n[SHRINK] > UINT_MAX)
 		return bad_row(own, line);
+	if (params->known && (n[MAX_NS] != params->max_ns || n[GROW] != params->grow ||
+			      n[GROW_START_NS] != params->grow_start_ns ||
+			      n[SHRINK] != params->shrink))
+		return reader_error(own->r, "parameters of several recordings mixed: %s after "
+				    "%u,%u,%u,%u", s, params->max_ns, params->grow,
+				    params->grow_start_ns, params->shrink);
 	*params = (struct trace_params){ true, n[MAX_NS], n[GROW], n[GROW_START_NS], n[SHRINK] };
 	return 0;
 }
@@ -170,12 +176,11 @@ static int read_comment(struct own *own, const char *line)
 int read_own(struct reader *r)
 {
 	struct own own = { .r = r };
-	bool whole = true;
 	long length;
 	char *line;
 	int ret;
 
-	while ((length = reader_line(r, &line, &whole)) >= 0) {
+	while ((length = reader_line(r, &line)) >= 0) {
 		if (*line == '#')
 			ret = read_comment(&own, line);
 		else if (*line && strcmp(line, OWN_HEADER))

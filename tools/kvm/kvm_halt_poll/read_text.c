@@ -313,12 +313,11 @@ static int read_line(struct reader *r, const char *line)
 
 int read_text(struct reader *r)
 {
-	bool whole;
 	long length;
 	char *line;
 	int ret;
 
-	while ((length = reader_line(r, &line, &whole)) >= 0) {
+	while ((length = reader_line(r, &line)) >= 0) {
 		ret = read_line(r, line);
 		if (ret)
 			return ret;

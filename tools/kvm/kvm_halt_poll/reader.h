@@ -35,9 +35,10 @@ struct reader {
 
 /*
  * The next line without its line break and ended by 0 in *@line, its length, or
- * -1 at the end, or -2 after an error was told.  @whole: it had a line break.
+ * -1 at the end, or -2 after an error was told.  A line that does not end is one,
+ * as it is cut short.
  */
-long reader_line(struct reader *r, char **line, bool *whole);
+long reader_line(struct reader *r, char **line);
 
 /* Puts file and line in front.  Returns -1. */
 int reader_error(struct reader *r, const char *format, ...)

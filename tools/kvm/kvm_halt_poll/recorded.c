@@ -69,9 +69,10 @@ struct text text_ns(u64 ns)
 
 void print_trace(const struct trace *trace, const struct recorded *r)
 {
-	printf("%s: %s%s%s, %s, %zu vCPUs, %" PRIu64 " halts\n", trace->name, trace->kind,
+	printf("%s: %s%s%s, %s, %zu vCPU%s, %" PRIu64 " halts\n", trace->name, trace->kind,
 	       trace->release[0] ? " of Linux " : "", trace->release,
-	       text_ns(recorded_time_ns(r)).s, trace->nr_vcpus, (uint64_t)r->a.halts);
+	       text_ns(recorded_time_ns(r)).s, trace->nr_vcpus,
+	       trace->nr_vcpus == 1 ? "" : "s", (uint64_t)r->a.halts);
 	if (trace->lost)
 		printf("%" PRIu64 " events were LOST: what follows is without them\n",
 		       (uint64_t)trace->lost);

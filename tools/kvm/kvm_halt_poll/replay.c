@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd.h"
 #include "json.h"
@@ -72,6 +73,13 @@ static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 	return 0;
 }
 
+static bool is_regular(const char *name)
+{
+	struct stat st;
+
+	return strcmp(name, "-") && !stat(name, &st) && S_ISREG(st.st_mode);
+}
+
 /*
  * What blocking costs must be known before the first halt is replayed.  A file
  * is read twice for that; a pipe cannot be and is loaded.
@@ -79,7 +87,7 @@ static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 static int run(struct replay *r)
 {
 	const bool measure = !(r->o->given & OPTION_WAKE_COST);
-	const bool loaded = measure && !strcmp(r->o->file, "-");
+	const bool loaded = measure && !is_regular(r->o->file);
 	struct follow f = {
 		.trace = &r->trace, .step = measure_step, .ctx = r,
 		.size = sizeof(struct replay_vcpu),

@@ -440,7 +440,7 @@ static void print_vm(const struct report *r, size_t first, size_t nr,
 		printf("\nVM %d", r->sorted[first]->vm);
 	else
 		printf("\nVM unknown");
-	printf(", %zu vCPUs: ", nr);
+	printf(", %zu vCPU%s: ", nr, nr == 1 ? "" : "s");
 	print_recorded(sum);
 	for (i = first; i < first + nr; i++) {
 		if (halts_of(r->sorted[i]) && data_of(r->sorted[i])->shown) {

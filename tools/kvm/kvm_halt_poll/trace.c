@@ -21,6 +21,7 @@
 struct entry {
 	struct vcpu vcpu;
 	__u64 time_ns;		/* of the last event */
+	__u64 end_ns;		/* of the last halt */
 	__u64 halts;
 };
 
@@ -73,7 +74,7 @@ static int input_fill(struct reader *r, size_t wanted)
 	return 0;
 }
 
-long reader_line(struct reader *r, char **line, bool *whole)
+long reader_line(struct reader *r, char **line)
 {
 	struct input *in = &r->in;
 	size_t length, known = 0;
@@ -94,16 +95,16 @@ long reader_line(struct reader *r, char **line, bool *whole)
 			return -2;
 	}
 
-	*whole = end;
 	if (!length)
 		return -1;
-	*line = in->buf + in->start;
-	if (end) {
-		length = end - *line;
-		in->start++;
-	}
-	in->start += length;
 	r->line++;
+	if (!end) {
+		reader_error(r, "cut short: the last line does not end");
+		return -2;
+	}
+	*line = in->buf + in->start;
+	length = end - *line;
+	in->start += length + 1;
 	if (length && (*line)[length - 1] == '\r')
 		length--;
 	/* The buffer has room for one more than is read into it. */
@@ -233,6 +234,22 @@ static int check_time(struct reader *r, struct entry *entry, __u64 time_ns)
 	return 0;
 }
 
+/*
+ * No halt starts before the one before it ended.  Times are cut to microseconds in
+ * some texts, and the clock of the events may go up to 1/1000 slower than that of
+ * the halts.
+ */
+static int check_start(struct reader *r, struct entry *entry, __u64 time_ns, __u64 ns)
+{
+	const __u64 gap_ns = time_ns - entry->end_ns;
+
+	if (entry->halts && ns > gap_ns && ns - gap_ns > 1000 + ns / 1000)
+		return reader_error(r, "time runs backwards on vCPU %d: a halt of %llu ns, but the "
+				    "one before ended %llu ns ago", entry->vcpu.pid, ns, gap_ns);
+	entry->end_ns = time_ns;
+	return 0;
+}
+
 int reader_halt(struct reader *r, struct vcpu *vcpu, __u64 time_ns, __u64 ns,
 		bool waited, bool valid)
 {
@@ -243,7 +260,7 @@ int reader_halt(struct reader *r, struct vcpu *vcpu, __u64 time_ns, __u64 ns,
 
 	if (ns > HALT_NS_MAX)
 		return reader_error(r, "%llu ns is no time that a halt can take", ns);
-	if (check_time(r, entry, time_ns))
+	if (check_time(r, entry, time_ns) || check_start(r, entry, time_ns, ns))
 		return -1;
 	entry->halts++;
 	r->halts++;
@@ -286,6 +303,15 @@ static bool starts_with(const struct input *in, const char *start)
 	return !strncmp(in->buf, start, strlen(start));
 }
 
+/* Numbers with commas between them. */
+static bool is_row(const char *line)
+{
+	size_t length = strspn(line, "0123456789,");
+
+	return length && (line[length] == '\n' || line[length] == '\r') &&
+	       memchr(line, ',', length);
+}
+
 static int read_any(struct reader *r)
 {
 	struct input *in = &r->in;
@@ -313,6 +339,10 @@ static int read_any(struct reader *r)
 	if (starts_with(in, "vcpu,")) {
 		r->trace->kind = "CSV";
 		return read_own(r);
+	}
+	if (is_row(in->buf)) {
+		r->line = 1;
+		return reader_error(r, "no heading '%s' above the first row", OWN_HEADER);
 	}
 	r->trace->kind = "text";
 	return read_text(r);

@@ -53,6 +53,7 @@ struct tune {
 	struct wake_cost cost;
 	struct recorded recorded;
 	struct oracle oracle;
+	u64 longest_ns;		/* halt */
 
 	struct part *parts;
 	struct set *sets;
@@ -73,8 +74,8 @@ static const unsigned int start_values[] = {
 	2000, 5000, 10000, 20000, 50000, 100000, 200000,
 };
 
-static const unsigned int grow_values[] = { 2, 3, 4 };
-static const unsigned int shrink_values[] = { 0, 2, 4 };
+static const unsigned int grow_values[] = { 1, 2, 3, 4 };
+static const unsigned int shrink_values[] = { 0, 1, 2, 4 };
 
 #define NR(array) (sizeof(array) / sizeof(*(array)))
 
@@ -108,16 +109,31 @@ static void add_ways(struct tune *t, unsigned int max_ns, unsigned int start_ns)
 	}
 }
 
+static void add_max(struct tune *t, unsigned int max_ns)
+{
+	size_t start;
+
+	for (start = 0; start < NR(start_values); start++) {
+		if (start_values[start] < max_ns)
+			add_ways(t, max_ns, start_values[start]);
+	}
+	add_ways(t, max_ns, max_ns);
+}
+
+/*
+ * Whether a halt is longer than the maximum decides whether the interval shrinks:
+ * a maximum that no poll is worth can be the best, up to the longest halt.
+ */
 static void add_grid(struct tune *t)
 {
-	size_t max, start;
+	u64 max_ns = max_values[NR(max_values) - 1];
+	size_t i;
 
-	for (max = 0; max < NR(max_values); max++) {
-		for (start = 0; start < NR(start_values); start++) {
-			if (start_values[start] < max_values[max])
-				add_ways(t, max_values[max], start_values[start]);
-		}
-		add_ways(t, max_values[max], max_values[max]);
+	for (i = 0; i < NR(max_values); i++)
+		add_max(t, max_values[i]);
+	while (max_ns < t->longest_ns && max_ns < UINT_MAX) {
+		max_ns = max_ns * 2 < UINT_MAX ? max_ns * 2 : UINT_MAX;
+		add_max(t, max_ns);
 	}
 }
 
@@ -308,6 +324,8 @@ static int tune_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 	struct tune *t = ctx;
 
 	recorded_add(&t->recorded, step);
+	if (step->halt->ns > t->longest_ns)
+		t->longest_ns = step->halt->ns;
 	wake_add(&t->wake, &v->wake, step);
 	return 0;
 }
@@ -413,7 +431,7 @@ static double achieved(const struct tune *t, const struct account *a)
 	struct account off = account_of(&t->sets[OFF], WHOLE), best = ask_oracle(t);
 	double all = score(t, &off) - score(t, &best);
 
-	return all > 0 ? 100 * (score(t, &off) - score(t, a)) / all : 100;
+	return all ? 100 * (score(t, &off) - score(t, a)) / all : 100;
 }
 
 static int compare_polled(const void *x, const void *y, void *arg)
@@ -702,10 +720,12 @@ static int run(struct tune *t)
 	best = find_best(t, WHOLE);
 
 	replayed = (double)t->nr_sets * t->recorded.a.halts;
-	fprintf(stderr, "%zu sets of parameters in %.2f s, %.2f s of CPU, %u threads: "
-		"%.1f million halts/s, %.1f in a second of CPU\n", t->nr_sets,
-		t->searched_ns / 1e9, t->searched_cpu_ns / 1e9, t->o->threads,
-		replayed * 1e3 / (t->searched_ns + 1), replayed * 1e3 / (t->searched_cpu_ns + 1));
+	if (!(t->o->given & OPTION_JSON))
+		fprintf(stderr, "%zu sets of parameters in %.2f s, %.2f s of CPU, %u threads: "
+			"%.1f million halts/s, %.1f in a second of CPU\n", t->nr_sets,
+			t->searched_ns / 1e9, t->searched_cpu_ns / 1e9, t->o->threads,
+			replayed * 1e3 / (t->searched_ns + 1),
+			replayed * 1e3 / (t->searched_cpu_ns + 1));
 	if ((t->o->given & OPTION_PLOT) && draw(t, best))
 		return -1;
 	if (t->o->given & OPTION_JSON)

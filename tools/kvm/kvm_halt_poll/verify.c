@@ -61,6 +61,7 @@ struct verify {
 	struct kvm_halt_poll_params params;
 
 	u64 halts;
+	u64 restarts;
 	u64 count[NR_VERDICTS];
 	/* Of the halts within the interval, and of those whose poll failed: */
 	u64 within, within_blocked;
@@ -204,6 +205,10 @@ static int verify_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 				    "--grow-start and --shrink", v->trace.name);
 	}
 
+	if (step->restarted) {
+		v->restarts++;
+		*(struct verify_vcpu *)follow_data(vcpu) = (struct verify_vcpu){};
+	}
 	verdict = judge(v, follow_data(vcpu), step);
 	v->halts++;
 	v->count[verdict]++;
@@ -245,11 +250,15 @@ static void print(const struct verify *v)
 	       v->trace.release[0] ? "Linux " : "kernel unknown", v->trace.release);
 	printf("rule: halt_poll_ns %u, grow %u, grow_start %u, shrink %u\n", v->params.max_ns,
 	       v->params.grow, v->params.grow_start_ns, v->params.shrink);
-	printf("%12" PRIu64 "  halts of %zu vCPUs\n", (uint64_t)v->halts, v->trace.nr_vcpus);
+	printf("%12" PRIu64 "  halts of %zu vCPU%s\n", (uint64_t)v->halts,
+	       v->trace.nr_vcpus, v->trace.nr_vcpus == 1 ? "" : "s");
 	for (i = 0; i < NR_VERDICTS; i++) {
 		if (v->count[i] || i == AS_RULE || i == CUT_SHORT || i == UNEXPLAINED)
 			printf("%12" PRIu64 "  %s\n", (uint64_t)v->count[i], verdicts[i].text);
 	}
+	if (v->restarts)
+		printf("%12" PRIu64 "  times the interval started from 0: a new vCPU on the same thread "
+		       "(or a reset without an event)\n", (uint64_t)v->restarts);
 	printf("%12" PRIu64 "  events lost\n", (uint64_t)v->trace.lost);
 	if (has_f4(v))
 		printf("F4: polls that are cut short adapt the interval: %" PRIu64 " of %" PRIu64
@@ -268,6 +277,7 @@ static int print_json(const struct verify *v)
 	json_add_u64(root, "halts", v->halts);
 	for (i = 0; i < NR_VERDICTS; i++)
 		json_add_u64(root, verdicts[i].key, v->count[i]);
+	json_add_u64(root, "restarts", v->restarts);
 	json_add_u64(root, "polls_within_interval", v->within);
 	json_add_u64(root, "polls_within_interval_blocked", v->within_blocked);
 	json_add(root, "f4_adapts_when_cut_short", json_boolean(has_f4(v)));

@@ -104,6 +104,12 @@ test_verify()
 		'>0,0' +60000,1,0
 	verifies "F5: silently lowered" 0 "^ +1  F5: a change without an event$" "" $PARAMS \
 		'>20000,40000' +60000,1 '>10000,20000' +60000,1
+	verifies "a new vCPU on the same thread" 0 "^ +5  as the rule says$" "F5" $PARAMS \
+		'>10000,20000' +60000,1 +260000,1 +250000,1 '>0,10000' +60000,1 '>10000,20000' +60000,1
+	verifies "a new vCPU on the same thread, counted" 0 "^ +1  times the interval started from 0" \
+		"F5|[1-9]  not adapted" $PARAMS '>10000,20000' +60000,1 +260000,1 '>0,10000' +60000,1
+	verifies "a new vCPU: its first halt grows" 0 "^ +2  as the rule says$" "F5" $PARAMS \
+		'>10000,20000' +60000,1 '>0,10000' +60000,1
 	verifies "F4: in each round one of two polls was cut short, and all others adapted" 0 \
 		"^F4: .* 11 of 22 polls blocked before" "" $PARAMS \
 		"$(repeat 11 '>40000,20000' +300000,1 '>20000,40000' +30000,1 +30000,1 +30000,0)"
@@ -162,6 +168,17 @@ replays()
 	check "replay: $what" 0 "$wanted" "" "$TOOL" replay "$@" "$tmp/trace"
 }
 
+# Their thread ran a new VM for each period.
+test_recorded()
+{
+	local name
+
+	for name in small.csv small.dat small.v6.dat small.report.txt small.trace.txt; do
+		check "verify: $name" 0 "^ +[1-9]  times the interval started from 0" "F[1-5]" \
+			"$TOOL" verify --max 200000 --grow 2 --grow-start 10000 --shrink 2 "$HERE/$name"
+	done
+}
+
 test_replay()
 {
 	trace $PARAMS "${CONSTANT[@]}"
@@ -176,9 +193,19 @@ test_replay()
 		--wake-cost 2500 --max 65000 --grow-start 65000
 	replays "what is assumed is said" "^cost of blocking: 5000 ns, ASSUMED.*: 4 pairs"
 	replays "the model is said" "^model: events come when they came"
+	trace $PARAMS '>0,10000' +15000,1 +10700,0
+	replays "a poll that just missed: blocks if there is none" "^without blocking +1 +0$" --max 0
+	replays "a poll that just missed: hits if it is longer" "^without blocking +1 +1$" \
+		--max 20000 --grow-start 20000
+	trace $PARAMS "${CONSTANT[@]}"
 	replays "JSON: recorded, replayed" '"latency_added_ns": 25000' --json --wake-cost 2500 --max 0
 	check "replay: from a pipe" 0 "^without blocking +6 +6$" "" \
 		bash -c '"$0" replay <"$1"' "$TOOL" "$tmp/trace"
+	check "replay: from a pipe by name" 0 "^without blocking +6 +6$" "" \
+		bash -c '"$0" replay <(cat "$1")' "$TOOL" "$tmp/trace"
+	mkfifo "$tmp/fifo"
+	check "replay: from a FIFO" 0 "^without blocking +6 +6$" "" \
+		bash -c 'cat "$1" >"$2" & timeout 10 "$0" replay "$2"' "$TOOL" "$tmp/trace" "$tmp/fifo"
 	check "replay: from a pipe, cost given" 0 "^without blocking +6 +6$" "" \
 		bash -c '"$0" replay --wake-cost 2500 <"$1"' "$TOOL" "$tmp/trace"
 
@@ -203,7 +230,7 @@ reports()
 test_report()
 {
 	trace $PARAMS "${CONSTANT[@]}"
-	reports "VM" "^VM 5, 1 vCPUs: 10 halts" ""
+	reports "VM" "^VM 5, 1 vCPU: 10 halts" ""
 	reports "vCPU" "^  vCPU 7, number 0 of its VM, CPU 0/KVM: 10 halts, " ""
 	reports "histogram" "^    65.5 us +6 +4  #{30}-{20}$" ""
 	reports "interval" "interval: 0 to 80000 ns, 55000 on average; from 0 and to 0: 1 and 0 times$" ""
@@ -233,7 +260,7 @@ test_report()
 	reports "in vain" "! most of the polling is in vain" "every poll"
 
 	printf '%s\n' $HEADER 7,1000000,500000,1,1 >"$tmp/trace"
-	reports "CSV: VM unknown" "^VM unknown, 1 vCPUs" ""
+	reports "CSV: VM unknown" "^VM unknown, 1 vCPU: " ""
 	reports "CSV: parameters unknown" "^pattern: the parameters are not known" ""
 	reports "CSV: parameters given" "^recorded with halt_poll_ns 1, grow 2, grow_start 3, shrink 4$" "" \
 		--max 1 --grow 2 --grow-start 3 --shrink 4
@@ -277,6 +304,18 @@ test_tune()
 		"$1" 2>/dev/null | python3 -c "import json, sys; best = json.load(sys.stdin)[\"best\"]; \
 		print([best[\"params\"][\"halt_poll_ns_grow_start_ns\"], best[\"hits\"]])"' "$TOOL" "$tmp/trace"
 
+	# No set may beat the oracle: not with an event just behind the poll either.
+	trace $PARAMS '>0,10000' +60000,1 "$(repeat 50 +10700,0)"
+	tunes "nobody beats the oracle" "^best gets ([0-9.]{3,4}|100.0) % of what the oracle" \
+		--cpu-weight 0.01
+	# What stays at its start catches short halts among long ones, above any maximum or not.
+	trace $PARAMS "$(repeat 50 +1500000,1 +15000,0)"
+	tunes "grow 1" "^best +[0-9]+ +1 .* 50.00 % " --cpu-weight 0.01
+	trace $PARAMS "$(repeat 50 +5000000000,1 +15000,0)"
+	tunes "shrink 1" "^best +[0-9]+ +[0-9]+ +[0-9]+ +1 +4[89].00 % " --cpu-weight 0.01
+	trace $PARAMS "$(repeat 50 +30000000,1 +15000,0)"
+	tunes "a maximum up to the longest halts" '^best +(32000000|[3-9][0-9]{7}) ' --cpu-weight 0.001
+
 	printf '%s\n' $HEADER 7,1000000,500000,1,1 >"$tmp/trace"
 	tunes "one halt" "^hold-out: none, as all halts are in one half"
 	printf '%s\n' $HEADER 7,18446744073709551615,4611686018427387903,1,1 \
@@ -291,6 +330,14 @@ test_plots()
 
 	# A quote in the name would end gnuplot's string.
 	trace $PARAMS "${CONSTANT[@]}"
+	# As gnuplot on a full disk: half of it, and no error.
+	mkdir "$tmp/bin"
+	cat >"$tmp/bin/gnuplot" <<-'END'
+		#!/bin/sh
+		file=$(sed -n "s/^set output '\(.*\)'$/\1/p")
+		echo "<svg>" >"$file"
+	END
+	chmod +x "$tmp/bin/gnuplot"
 	for command in report tune; do
 		check "$command --plot" 0 "" "" "$TOOL" $command --plot "$tmp/it's.svg" "$tmp/trace"
 		check "$command --plot: the picture is whole" 0 "^</svg>$" "" cat "$tmp/it's.svg"
@@ -301,6 +348,13 @@ test_plots()
 			env PATH="$tmp" "$TOOL" $command --plot "$tmp/x.svg" "$tmp/trace"
 		check "$command --plot: nothing half-done is left" 1 "" "." \
 			bash -c 'ls "$0" | grep svg' "$tmp"
+		refuses "$command --plot: a full disk" "/dev/full: cannot be written: No space left" \
+			"$TOOL" $command --plot /dev/full "$tmp/trace"
+		echo old >"$tmp/x.svg"
+		refuses "$command --plot: gnuplot that does not get far" "x.svg: gnuplot did not write all" \
+			env PATH="$tmp/bin:$PATH" "$TOOL" $command --plot "$tmp/x.svg" "$tmp/trace"
+		check "$command --plot: the old picture is kept" 0 "^old$" "" cat "$tmp/x.svg"
+		rm -f "$tmp/x.svg"
 	done
 }
 
@@ -335,6 +389,16 @@ test_options()
 		"$TOOL" replay "$tmp/trace" --max
 	check "an option of another command" 2 "--threads: no such option, or not for it" "" \
 		"$TOOL" replay --threads 1 "$tmp/trace"
+	check "an abbreviated option" 2 "^kvm_halt_poll: --max: no such option, or not for it" "" \
+		"$TOOL" tune --max 1 "$tmp/trace"
+	check "an abbreviated option with =" 2 "^kvm_halt_poll: --max=1: no such option, or not for it" "" \
+		"$TOOL" tune --max=1 "$tmp/trace"
+	check "an abbreviated option without value" 2 "^kvm_halt_poll: --max: no such option" "" \
+		"$TOOL" tune "$tmp/trace" --max
+	check "abbreviated help" 2 "^kvm_halt_poll: --he: no such option" "" "$TOOL" tune --he
+	check "a letter" 2 "^kvm_halt_poll: -x: no such option, or not for it .see report --help" "" \
+		"$TOOL" report "$tmp/trace" -x
+	check "letters" 2 "^kvm_halt_poll: -x: no such option" "" "$TOOL" report -xyz "$tmp/trace"
 	check "two traces" 2 "one trace at a time, not 'a' and 'b'" "" "$TOOL" report a b
 }
 
@@ -355,6 +419,7 @@ test_many()
 }
 
 test_verify
+test_recorded
 test_replay
 test_report
 test_tune

@@ -69,6 +69,10 @@ test_output()
 	refuses "--help into a full disk" "standard output: cannot be written: No space left" \
 		"${IN_BASH[@]}" into_full_disk "$TOOL" --help
 	for command in report replay verify tune; do
+		refuses "$command --json into a full disk" \
+			"standard output: cannot be written: No space left" \
+			"${IN_BASH[@]}" into_full_disk "$TOOL" $command --json "$HERE/small.csv"
+		verdict "$command --json into a full disk: nothing else" "$(sed 1d "$tmp/stderr")"
 		refuses "$command into a full disk" "standard output: cannot be written: No space left" \
 			"${IN_BASH[@]}" into_full_disk "$TOOL" $command "$HERE/small.csv"
 		refuses "$command into a closed pipe" "standard output: cannot be written: Broken pipe" \

@@ -47,7 +47,11 @@ test_csv()
 		7,5000000000000000000,4611686018427387903,1,1
 	reads "CSV: the latest time" ' 18446744073709551615 1 ' $HEADER 7,18446744073709551615,1,1,1
 	printf '%s\n7,1,1,1,1' $HEADER >"$tmp/trace"
-	check "CSV: no newline at the end" 0 "1 vCPUs" "" "$DUMP" "$tmp/trace"
+	refuses "CSV: no newline at the end" "$tmp/trace:2: cut short: the last line does not end" \
+		"$DUMP" "$tmp/trace"
+	printf '%s\n' "q-74 [001] 5.1: $WAKEUP" "q-74 [001] 5.2: kvm_vc" | head -c -1 >"$tmp/trace"
+	refuses "text: cut before the event's name" "$tmp/trace:2: cut short: the last line" \
+		"$DUMP" "$tmp/trace"
 
 	rejects "CSV: a halt of 2^62 ns" ":2: 4611686018427387904 ns is no time" \
 		$HEADER 7,1,4611686018427387904,1,1
@@ -62,11 +66,17 @@ test_csv()
 	rejects "CSV: six columns" ":2: '7,1,1,1,1,1'" $HEADER 7,1,1,1,1,1
 	rejects "CSV: an empty column" ":2: '7,,1,1,1'" $HEADER 7,,1,1,1
 	rejects "CSV: blanks" ":2: '7, 1,1,1,1'" $HEADER "7, 1,1,1,1"
+	rejects "CSV: no heading" ":1: no heading '$HEADER' above the first row" 7,1,1,1,1
 	rejects "CSV: other columns" ":1: 'vcpu,time'" vcpu,time 7,1
 	rejects "CSV: no halts" ": no event kvm_vcpu_wakeup in it, read as CSV" $HEADER
 	rejects "CSV: time runs backwards on one vCPU" \
 		":4: time runs backwards on vCPU 7: 4 ns after 5 ns" \
 		$HEADER 7,5,1,1,1 8,6,1,1,1 7,4,1,1,1
+	rejects "CSV: a halt that starts before the last one ended" ":3: time runs backwards on \
+vCPU 7: a halt of 2102 ns, but the one before ended 1000 ns ago" \
+		$HEADER 7,1000000,5000,1,1 7,1001000,2102,1,1
+	reads "CSV: clocks that differ a little" "1 vCPUs" \
+		$HEADER 7,1000000,5000,1,1 7,1001000,2000,1,1
 	reads "CSV: vCPUs' times are their own" "2 vCPUs" $HEADER 7,5,1,1,1 8,4,1,1,1 7,5,1,1,1
 }
 
@@ -96,6 +106,9 @@ test_own()
 		"# kvm_halt_poll 2"
 	rejects "own: several kernels" ":12: events of several kernels mixed: 6.12.2 after 6.12.1" \
 		"${recorded[@]}" "#end,2" "# kvm_halt_poll 1" "#kernel,6.12.2"
+	rejects "own: several parameters" \
+		":12: parameters of several recordings mixed: 200000,2,10000,2 after 200000,2,10000,0" \
+		"${recorded[@]}" "#end,2" "# kvm_halt_poll 1" "#params,200000,2,10000,2"
 	rejects "own: an interval of 2^32" ":3: 4294967296 ns is no interval" \
 		"# kvm_halt_poll 1" $HEADER "#interval,1,1,1,0,4294967296"
 	rejects "own: parameters" ":2: '#params,1,2,3' is no row" "# kvm_halt_poll 1" "#params,1,2,3"
