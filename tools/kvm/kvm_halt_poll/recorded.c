@@ -82,6 +82,6 @@ void print_trace(const struct trace *trace, const struct recorded *r)
 		printf("%" PRIu64 " halts blocked while the interval was not known yet: they count "
 		       "as not polled\n", (uint64_t)r->unknown);
 	if (r->cut_short)
-		printf("%" PRIu64 " polls were cut short, it is not known when: they count as polled "
-		       "for the whole halt, an\nupper bound\n", (uint64_t)r->cut_short);
+		printf("%" PRIu64 " polls were cut short, it is not known when: they count as "
+		       "polled for the whole halt, an\nupper bound\n", (uint64_t)r->cut_short);
 }
