@@ -22,6 +22,7 @@ void recorded_add(struct recorded *r, const struct step *step)
 	if (halt->time_ns > r->end_ns)
 		r->end_ns = halt->time_ns;
 	r->a.hits += !halt->waited;
+	r->cut_short += halt->waited && step->known && ns <= step->interval_ns;
 	if (!halt->waited && polled_ns == ns)
 		r->a.hit_ns = add_ns(r->a.hit_ns, polled_ns);
 	else if (step->known)
@@ -40,6 +41,7 @@ void recorded_merge(struct recorded *sum, const struct recorded *r)
 		sum->end_ns = r->end_ns;
 	account_add(&sum->a, &r->a);
 	sum->unknown += r->unknown;
+	sum->cut_short += r->cut_short;
 }
 
 u64 recorded_time_ns(const struct recorded *r)
@@ -79,4 +81,7 @@ void print_trace(const struct trace *trace, const struct recorded *r)
 	if (r->unknown)
 		printf("%" PRIu64 " halts blocked while the interval was not known yet: they count "
 		       "as not polled\n", (uint64_t)r->unknown);
+	if (r->cut_short)
+		printf("%" PRIu64 " polls were cut short, it is not known when: they count as "
+		       "polled for the whole halt, an\nupper bound\n", (uint64_t)r->cut_short);
 }

@@ -11,6 +11,7 @@
 struct recorded {
 	struct account a;
 	u64 unknown;		/* blocked halts that polled for nobody knows how long */
+	u64 cut_short;		/* polls, of halts that blocked within their interval */
 	u64 start_ns, end_ns;	/* of the first halt, of the last */
 };
 

@@ -257,8 +257,8 @@ static void print(const struct verify *v)
 			printf("%12" PRIu64 "  %s\n", (uint64_t)v->count[i], verdicts[i].text);
 	}
 	if (v->restarts)
-		printf("%12" PRIu64 "  times the interval started from 0: a new vCPU on the same thread "
-		       "(or a reset without an event)\n", (uint64_t)v->restarts);
+		printf("%12" PRIu64 "  times the interval started from 0: a new vCPU on the same "
+		       "thread (or a reset without an event)\n", (uint64_t)v->restarts);
 	printf("%12" PRIu64 "  events lost\n", (uint64_t)v->trace.lost);
 	if (has_f4(v))
 		printf("F4: polls that are cut short adapt the interval: %" PRIu64 " of %" PRIu64

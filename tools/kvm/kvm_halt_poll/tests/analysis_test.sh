@@ -209,6 +209,8 @@ test_replay()
 	check "replay: from a pipe, cost given" 0 "^without blocking +6 +6$" "" \
 		bash -c '"$0" replay --wake-cost 2500 <"$1"' "$TOOL" "$tmp/trace"
 
+	trace $PARAMS '>10000,80000' +60000,1 +30000,1
+	replays "polls that were cut short are told of" "^1 polls were cut short.* for the whole halt"
 	trace $PARAMS "${CONSTANT[@]}" '>80000,0' +1000000,1 "${CONSTANT[@]}"
 	replays "cost measured" "^cost of blocking: 2500 ns, measured: median of 12 pairs of halts, \+- 0 ns$"
 

@@ -338,6 +338,7 @@ static void test_recorded(void)
 	}
 	/* From 70000 to 700000. */
 	expect("recorded: time", recorded_time_ns(&all), 630000);
+	expect("recorded: cut short", all.cut_short, 1);
 	expect("recorded: polled", account_polled_ns(&all.a), 170000);
 }
 
