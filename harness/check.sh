@@ -48,9 +48,9 @@ last_tap()
 	awk '/^TAP version / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$1"
 }
 
-# stress <suffix> <cpu>: in real time QEMU's SVM loses an interrupt now and then, once
-# in some 200,000 halts, and the vCPU for which it was halts for good.  Not twice in
-# so short a test: whoever loses wakeups in earnest fails again.
+# stress <suffix> <cpu>: in real time on QEMU's SVM a vCPU now and then halts for good,
+# once in some 200,000 halts; so it does on stock kernels, in KVM's own tests.  Not
+# twice in so short a test: whoever loses wakeups in earnest fails again.
 stress()
 {
 	local run=(boot "stress$1" "$2" -m real -t 600 -j "$ROOT/harness/stress.job"
