@@ -81,15 +81,19 @@ static int check_lost(struct follow *f, struct vcpu *vcpu, struct follower *v)
 	return ret;
 }
 
+/* Whom an event is about, once it is told what was lost before. */
+static int find_follower(struct follow *f, struct vcpu *vcpu, struct follower **v)
+{
+	*v = follower_of(f, vcpu);
+	return *v ? check_lost(f, vcpu, *v) : -1;
+}
+
 static int follow_change(void *ctx, struct vcpu *vcpu, const struct change *change)
 {
 	struct follow *f = ctx;
-	struct follower *v = follower_of(f, vcpu);
-	int ret;
+	struct follower *v;
+	int ret = find_follower(f, vcpu, &v);
 
-	if (!v)
-		return -1;
-	ret = check_lost(f, vcpu, v);
 	if (ret)
 		return ret;
 	if (!v->known) {
@@ -135,13 +139,10 @@ static int hold_back(struct follow *f, struct vcpu *vcpu, struct follower *v,
 static int follow_halt(void *ctx, struct vcpu *vcpu, const struct halt *halt)
 {
 	struct follow *f = ctx;
-	struct follower *v = follower_of(f, vcpu);
 	struct step step = { .halt = halt };
-	int ret;
+	struct follower *v;
+	int ret = find_follower(f, vcpu, &v);
 
-	if (!v)
-		return -1;
-	ret = check_lost(f, vcpu, v);
 	if (ret)
 		return ret;
 	if (!v->known && !v->lost)

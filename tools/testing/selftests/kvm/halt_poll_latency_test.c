@@ -426,15 +426,18 @@ static void run_period(u32 period_us)
 	ksft_test_result_pass("%u us\n", period_us);
 }
 
-static void parse_periods(char *list)
+/* Numbers with commas between them; returns how many. */
+static unsigned int parse_list(char opt, char *list, u32 *vals, unsigned int room, u32 min, u32 max)
 {
+	unsigned int nr;
 	char *item;
 
-	for (nr_periods = 0; (item = strsep(&list, ",")); nr_periods++) {
-		if (nr_periods == MAX_PERIODS)
-			usage_error("-p: more than %u periods", MAX_PERIODS);
-		periods_us[nr_periods] = parse_u32('p', item, 1, MAX_PERIOD_US);
+	for (nr = 0; (item = strsep(&list, ",")); nr++) {
+		if (nr == room)
+			usage_error("-%c: more than %u numbers", opt, room);
+		vals[nr] = parse_u32(opt, item, min, max);
 	}
+	return nr;
 }
 
 static void parse_source(const char *name)
@@ -445,17 +448,6 @@ static void parse_source(const char *name)
 		source = IPI;
 	else
 		usage_error("-w: wanted timer or ipi, got '%s'", name);
-}
-
-static void parse_cpus(char *list)
-{
-	char *item;
-
-	for (nr_cpus = 0; (item = strsep(&list, ",")); nr_cpus++) {
-		if (nr_cpus == MAX_VCPUS)
-			usage_error("-c: more than %u CPUs", MAX_VCPUS);
-		cpus[nr_cpus] = parse_u32('c', item, 0, CPU_SETSIZE - 1);
-	}
 }
 
 static void help(const char *name)
@@ -485,13 +477,14 @@ static void parse_options(int argc, char *argv[])
 			parse_source(optarg);
 			break;
 		case 'c':
-			parse_cpus(optarg);
+			nr_cpus = parse_list(opt, optarg, cpus, MAX_VCPUS, 0, CPU_SETSIZE - 1);
 			break;
 		case 'H':
 			print_hist = true;
 			break;
 		case 'p':
-			parse_periods(optarg);
+			nr_periods = parse_list(opt, optarg, periods_us, MAX_PERIODS, 1,
+						MAX_PERIOD_US);
 			break;
 		case 'n':
 			nr_halts = parse_u32(opt, optarg, 1, MAX_HALTS);
@@ -514,16 +507,12 @@ static void parse_options(int argc, char *argv[])
 		case 'o':
 			csv_path = optarg;
 			break;
-		case 'h':
-			help(argv[0]);
-			exit(KSFT_PASS);
 		default:
-			exit(KSFT_FAIL);
+			other_option(opt, help, argv[0]);
 		}
 	}
 
-	if (optind < argc)
-		usage_error("wanted options only, got '%s'", argv[optind]);
+	expect_no_argument(argc, argv);
 	if (source == IPI && nr_cpus == 1)
 		usage_error("-c: IPIs take two CPUs, or none");
 }

@@ -991,16 +991,12 @@ static void parse_options(int argc, char *argv[])
 		case 'x':
 			scale = parse_u32(opt, optarg, 1, MAX_SCALE);
 			break;
-		case 'h':
-			help(argv[0]);
-			exit(KSFT_PASS);
 		default:
-			exit(KSFT_FAIL);
+			other_option(opt, help, argv[0]);
 		}
 	}
 
-	if (optind < argc)
-		usage_error("wanted options only, got '%s'", argv[optind]);
+	expect_no_argument(argc, argv);
 }
 
 int main(int argc, char *argv[])

@@ -460,4 +460,21 @@ static inline u32 parse_u32(char opt, const char *str, u32 min, u32 max)
 	return val;
 }
 
+/* For what getopt() returns beside the test's own options: help, or a mistake. */
+static inline void other_option(int opt, void (*help)(const char *name), const char *name)
+{
+	if (opt != 'h')
+		exit(KSFT_FAIL);
+
+	help(name);
+	exit(KSFT_PASS);
+}
+
+/* After the last option. */
+static inline void expect_no_argument(int argc, char *argv[])
+{
+	if (optind < argc)
+		usage_error("wanted options only, got '%s'", argv[optind]);
+}
+
 #endif /* SELFTEST_KVM_HALT_POLL_COMMON_H */
