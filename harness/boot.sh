@@ -147,13 +147,18 @@ take_status()
 	rm "$outdir/result.partial"
 }
 
-# fail <status> <text>: shows the end of the console as well.
+# fail <status> <text>: shows the ends of the console and of the result as well.
 fail()
 {
+	local file
+
 	{
 		cat "$work/qemu.err"
-		echo "--- end of $outdir/console.log"
-		tail -n 20 "$outdir/console.log" 2>/dev/null | tr -d '\r'
+		for file in "$outdir"/{console.log,result.*}; do
+			[ -e "$file" ] || continue
+			echo "--- end of $file"
+			tail -n 10 "$file" | tr -d '\r\0'
+		done
 		echo "---"
 		echo "boot.sh: $2"
 	} >&2

@@ -13,6 +13,7 @@ on_base()
 
 	say "checking $1 $2"
 	make --no-print-directory -C "$ROOT" check BASE="$1" ARCH="$2" | tee "$count" || true
+	sed -n "s/^failed: /failed: $1 $2: /p" "$count" >>"$out/failed"
 	grep -E '^[0-9]+ passed, ' "$count" >>"$out/counts" || echo "0 passed, 1 failed, 0 skipped" >>"$out/counts"
 }
 
@@ -28,7 +29,7 @@ long()
 		echo "1 passed, 0 failed, 0 skipped" >>"$out/counts"
 	else
 		tail -n 20 "$log"
-		echo "$name: failed"
+		echo "failed: $name" >>"$out/failed"
 		echo "0 passed, 1 failed, 0 skipped" >>"$out/counts"
 	fi
 }
@@ -40,6 +41,7 @@ main()
 	out=$BUILD/check-all
 	rm -rf "$out"
 	mkdir -p "$out"
+	: >"$out/failed"
 	for base in $(bases); do
 		on_base "$base" x86
 	done
@@ -51,6 +53,7 @@ main()
 		long "$script" "$ROOT/harness/userspace/$script.sh"
 	done
 	long fuzz-tool "$ROOT/harness/fuzz-tool.sh" 6.12
+	cat "$out/failed"
 	awk '{ p += $1; f += $3; s += $5 }
 	END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$out/counts"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# How results are counted; sourced after an architecture's .conf.  A script begins, sets a lane for each line
-# of tests that it runs, and ends with finish.
+# How results are counted; sourced after an architecture's .conf.  A script begins,
+# sets a lane for each line of tests that it runs, and ends with finish.
 
 # begin <base> <name>: logs go to $out, build/<base>/<name>/.
 begin()
@@ -44,7 +44,7 @@ record()
 	printf '%s %d %s\n' "$1" "$2" "$3${4:+: $4}" >>"$out/$lane.results"
 	say "$base $KARCH: $1 $3 ($2)${4:+: $4}"
 	if [[ $1 == fail && -s $out/$3.log ]]; then
-		tail -n 20 "$out/$3.log" | sed 's/^/    /' >&2
+		tail -n 24 "$out/$3.log" | sed 's/^/    /' >&2
 	fi
 }
 
@@ -69,10 +69,10 @@ total()
 	awk -v what="$1" '$1 == what { n += $2 } END { print n + 0 }' "${files[@]}"
 }
 
-# finish: what was skipped, the line that counts, and the verdict.
+# finish: what was skipped and what failed, the line that counts, and the verdict.
 finish()
 {
-	sed -n 's/^skip [0-9]* /skipped: /p' "$out"/*.results
+	sed -n 's/^skip [0-9]* /skipped: /p; s/^fail [0-9]* /failed: /p' "$out"/*.results
 	printf '%d passed, %d failed, %d skipped\n' "$(total pass)" "$(total fail)" "$(total skip)"
 	[[ $(total fail) == 0 ]]
 }

@@ -177,7 +177,7 @@ struct runner {
 	struct kvm_vcpu *vcpu;
 	enum source source;
 	pthread_t thread;
-	int cpu;		/* -1: any */
+	int cpu;
 	u64 returned;		/* how often KVM_RUN did, for a signal */
 	u64 resumed;		/* how often that was out of a halt */
 	u64 early;		/* halts that ended between a kick and the interrupt */
@@ -246,7 +246,7 @@ static void pin_to(int nr)
 	cpu_set_t may, one;
 	int cpu;
 
-	if (nr < 0 || sched_getaffinity(0, sizeof(may), &may))
+	if (sched_getaffinity(0, sizeof(may), &may))
 		return;
 
 	nr %= CPU_COUNT(&may);
@@ -353,6 +353,8 @@ static void *run_waker(void *arg)
 	struct progress *p = host_view(r->vcpu->vm);
 	u64 random = seed, i;
 
+	/* Beside the vCPU, whose polls it would end if it wanted that CPU. */
+	pin_to(1);
 	for (i = 1; i <= nr_halts; i++) {
 		yield_until_not(&p->halting, i - 1);
 		host_delay(&random);
@@ -487,7 +489,7 @@ static int test_wakeups(enum source source, bool polls)
 
 	for (i = 0; i < nr_vcpus; i++) {
 		vcpu_args_set(vcpus[i], 3, (u64)i, (u64)source, (u64)nr_halts);
-		start_runner(&runners[i], vcpus[i], source, -1);
+		start_runner(&runners[i], vcpus[i], source, i);
 	}
 	if (from_host)
 		create_thread(&waker, run_waker, &runners[0]);
