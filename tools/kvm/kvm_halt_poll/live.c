@@ -40,6 +40,7 @@ struct pending {
 struct live_vcpu {
 	struct vcpu vcpu;
 	__u64 time_ns;		/* of the last event delivered */
+	__u64 checked_ns;	/* the same, when live_drop_gone() saw it last */
 	char vm_comm[16];
 };
 
@@ -180,16 +181,29 @@ const char *live_vm_comm(const struct vcpu *vcpu)
 	return live_vcpu_of(vcpu)->vm_comm;
 }
 
-/* Another process' thread may have the pid of one that is gone. */
+/*
+ * Another process' thread may have the pid of one that is gone.  Of one that is gone
+ * some events may still be on their way: it stays until none came for a while.
+ */
+static bool is_gone(struct live_vcpu *v)
+{
+	__u64 checked_ns = v->checked_ns;
+	int vm;
+
+	v->checked_ns = v->time_ns;
+	if (read_status(v->vcpu.pid, v->vcpu.comm, &vm))
+		return vm != v->vcpu.vm;
+	return v->time_ns == checked_ns;
+}
+
 void live_drop_gone(struct live *l, void (*forget)(struct vcpu *vcpu))
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < l->trace->nr_vcpus; i++) {
 		struct vcpu *vcpu = l->trace->vcpus[i];
-		int vm;
 
-		if (read_status(vcpu->pid, vcpu->comm, &vm) && vm == vcpu->vm) {
+		if (!is_gone(live_vcpu_of(vcpu))) {
 			l->trace->vcpus[kept++] = vcpu;
 			continue;
 		}

@@ -58,7 +58,10 @@ void live_read_params(struct live *l);
 /* The name of the process that @vcpu is a thread of; "": unknown. */
 const char *live_vm_comm(const struct vcpu *vcpu);
 
-/* Forgets vCPUs whose threads are gone, after @forget was called for each. */
+/*
+ * Forgets vCPUs whose threads are gone and that had no event since it was called last,
+ * after @forget was called for each.
+ */
 void live_drop_gone(struct live *l, void (*forget)(struct vcpu *vcpu));
 
 /* Leaves nothing in tracefs.  The trace stays. */
