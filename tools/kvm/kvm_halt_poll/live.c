@@ -262,6 +262,9 @@ int live_deliver(struct live *l, __u64 until_ns)
 	int ret = 0;
 	size_t i;
 
+	/* Before the first event there is no array. */
+	if (!l->nr_pending)
+		return 0;
 	qsort(l->pending, l->nr_pending, sizeof(*l->pending), by_time);
 	for (i = 0; !ret && i < l->nr_pending && l->pending[i].time_ns < until_ns; i++)
 		ret = deliver_event(l, &l->pending[i]);
@@ -448,9 +451,12 @@ int live_start(struct live *l, unsigned int buffer_kb, const char **pids, unsign
 		tracefs_option_enable(l->instance, TRACEFS_OPTION_EVENT_FORK);
 	if (open_cpus(l))
 		return -1;
-	if (tracefs_event_enable(l->instance, "kvm", "kvm_vcpu_wakeup") ||
+	/* Enabling takes a while, in which halts would come without their changes. */
+	if (tracefs_trace_off(l->instance) ||
+	    tracefs_event_enable(l->instance, "kvm", "kvm_vcpu_wakeup") ||
 	    (l->formats.change_id >= 0 &&
-	     tracefs_event_enable(l->instance, "kvm", "kvm_halt_poll_ns")))
+	     tracefs_event_enable(l->instance, "kvm", "kvm_halt_poll_ns")) ||
+	    tracefs_trace_on(l->instance))
 		return fail("tracefs: the events cannot be enabled: %s", strerror(errno));
 	return 0;
 }
