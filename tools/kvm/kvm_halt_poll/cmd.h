@@ -19,6 +19,7 @@ enum {
 
 /* Each takes its own name as argv[0] and returns one of the above. */
 int cmd_record(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

@@ -172,7 +172,7 @@ static int follow_halt(void *ctx, struct vcpu *vcpu, const struct halt *halt)
 	return f->step(f->ctx, vcpu, &step);
 }
 
-static int finish(struct follow *f)
+int follow_flush(struct follow *f)
 {
 	size_t i;
 
@@ -187,11 +187,24 @@ static int finish(struct follow *f)
 	return 0;
 }
 
+struct trace_sink follow_sink(struct follow *f)
+{
+	return (struct trace_sink){ follow_halt, follow_change, f };
+}
+
+bool follow_interval(const struct vcpu *vcpu, unsigned int *interval_ns)
+{
+	const struct follower *v = vcpu->priv;
+
+	*interval_ns = v->interval_ns;
+	return v->known;
+}
+
 int follow_read(struct follow *f, const char *name)
 {
-	const struct trace_sink sink = { follow_halt, follow_change, f };
+	const struct trace_sink sink = follow_sink(f);
 
-	return trace_read(f->trace, name, &sink) ?: finish(f);
+	return trace_read(f->trace, name, &sink) ?: follow_flush(f);
 }
 
 static int play(struct follow *f, struct vcpu *vcpu)
@@ -228,19 +241,23 @@ int follow_loaded(struct follow *f)
 		if (ret)
 			return ret;
 	}
-	return finish(f);
+	return follow_flush(f);
+}
+
+void follow_forget(struct vcpu *vcpu)
+{
+	struct follower *v = vcpu->priv;
+
+	if (v)
+		free(v->pending);
+	free(v);
+	vcpu->priv = NULL;
 }
 
 void follow_free(struct follow *f)
 {
 	size_t i;
 
-	for (i = 0; i < f->trace->nr_vcpus; i++) {
-		struct follower *v = f->trace->vcpus[i]->priv;
-
-		if (v)
-			free(v->pending);
-		free(v);
-		f->trace->vcpus[i]->priv = NULL;
-	}
+	for (i = 0; i < f->trace->nr_vcpus; i++)
+		follow_forget(f->trace->vcpus[i]);
 }

@@ -56,7 +56,17 @@ int follow_read(struct follow *f, const char *name);
 /* The same from a trace that is loaded. */
 int follow_loaded(struct follow *f);
 
-/* Frees what is kept for the vCPUs. */
+/* For events as they come. */
+struct trace_sink follow_sink(struct follow *f);
+
+/* Calls @f->step for the halts held back, with what is known of the interval now. */
+int follow_flush(struct follow *f);
+
+/* The interval after the last halt; false if it is not known. */
+bool follow_interval(const struct vcpu *vcpu, unsigned int *interval_ns);
+
+/* Frees what is kept for one vCPU, and for all. */
+void follow_forget(struct vcpu *vcpu);
 void follow_free(struct follow *f);
 
 #endif /* __FOLLOW_H */

@@ -15,6 +15,7 @@ static const struct command {
 	const char *what;
 } commands[] = {
 	{ "record", cmd_record, "record the halts of this host's vCPUs" },
+	{ "top", cmd_top, "what polling does for each vCPU, each second, while it happens" },
 	{ "report", cmd_report, "what the halts were like, what polling did, what to do" },
 	{ "replay", cmd_replay, "what other parameters would have made of the same halts" },
 	{ "verify", cmd_verify, "does the kernel do what its rule says?" },
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 	}
 	command = find(argv[1]);
 	if (!command) {
-		fail("no command '%s'; there are record, report, replay, verify and tune",
+		fail("no command '%s'; there are record, top, report, replay, verify and tune",
 		     argv[1]);
 		return EXIT_USAGE;
 	}

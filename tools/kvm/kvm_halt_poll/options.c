@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/stringify.h>
+
 #include "cmd.h"
 #include "options.h"
 
@@ -22,21 +24,31 @@ static const struct {
 	const char *name;
 	const char *argument;	/* NULL: none */
 	const char *help;
+	char letter;		/* 0: none */
 } known[] = {
-	{ OPTION_MAX, "max", "NS", "halt_poll_ns" },
-	{ OPTION_GROW, "grow", "N", "halt_poll_ns_grow" },
-	{ OPTION_GROW_START, "grow-start", "NS", "halt_poll_ns_grow_start" },
-	{ OPTION_SHRINK, "shrink", "N", "halt_poll_ns_shrink" },
+	{ OPTION_MAX, "max", "NS", "halt_poll_ns", 0 },
+	{ OPTION_GROW, "grow", "N", "halt_poll_ns_grow", 0 },
+	{ OPTION_GROW_START, "grow-start", "NS", "halt_poll_ns_grow_start", 0 },
+	{ OPTION_SHRINK, "shrink", "N", "halt_poll_ns_shrink", 0 },
 	{ OPTION_WAKE_COST, "wake-cost", "NS",
-	  "what blocking costs; measured in the trace unless given" },
+	  "what blocking costs; measured in the trace unless given", 0 },
 	{ OPTION_CPU_WEIGHT, "cpu-weight", "W",
-	  "latency that polling for 1 ns must save, in ns (0.1)" },
+	  "latency that polling for 1 ns must save, in ns (0.1)", 0 },
 	{ OPTION_MAX_CPU, "max-cpu", "PCT",
-	  "burn no more than so many percent of one CPU, all vCPUs together" },
-	{ OPTION_THREADS, "threads", "N", "as many as there are CPUs unless given" },
-	{ OPTION_ALL, "all", NULL, "all vCPUs, not only the busiest" },
-	{ OPTION_PLOT, "plot", "FILE", "draw it with gnuplot, as SVG" },
-	{ OPTION_JSON, "json", NULL, "print JSON" },
+	  "burn no more than so many percent of one CPU, all vCPUs together", 0 },
+	{ OPTION_THREADS, "threads", "N", "as many as there are CPUs unless given", 0 },
+	{ OPTION_ALL, "all", NULL, "all vCPUs, not only the busiest", 0 },
+	{ OPTION_PLOT, "plot", "FILE", "draw it with gnuplot, as SVG", 0 },
+	{ OPTION_JSON, "json", NULL, "print JSON", 0 },
+	{ OPTION_DURATION, "duration", "SECONDS", "for so long", 'd' },
+	{ OPTION_PERIOD, "delay", "SECONDS", "from one refresh to the next; 1 unless given", 'd' },
+	{ OPTION_COUNT, "count", "N", "so many refreshes; 0, as if not given: no end", 'n' },
+	{ OPTION_SORT, "sort", "COLUMN", "by " FRAME_KEYS "; burned unless given", 's' },
+	{ OPTION_PID, "pid", "PID", "only this process' threads; may be given again", 'p' },
+	{ OPTION_OUTPUT, "output", "FILE",
+	  "kvm_halt_poll.csv unless given; -: standard output", 'o' },
+	{ OPTION_BUFFER, "buffer", "KB",
+	  "for each CPU, in the kernel; " __stringify(LIVE_BUFFER_KB) " unless given", 'b' },
 };
 
 #define NR_KNOWN (sizeof(known) / sizeof(*known))
@@ -46,15 +58,18 @@ static void usage(const char *name, unsigned int takes, const char *purpose)
 	char text[40];
 	size_t i;
 
-	printf("usage: kvm_halt_poll %s [OPTION...] [FILE]\n\n%s\n\n", name, purpose);
+	printf("usage: kvm_halt_poll %s [OPTION...]%s\n\n%s\n\n", name,
+	       takes & OPTION_LIVE ? "" : " [FILE]", purpose);
 	for (i = 0; i < NR_KNOWN; i++) {
+		const char letter[] = { '-', known[i].letter, ',', ' ', 0 };
+
 		if (!(known[i].flag & takes))
 			continue;
-		snprintf(text, sizeof(text), "--%s %s", known[i].name,
-			 known[i].argument ?: "");
-		printf("  %-18s %s\n", text, known[i].help);
+		snprintf(text, sizeof(text), "%s--%s %s", known[i].letter ? letter : "",
+			 known[i].name, known[i].argument ?: "");
+		printf("  %-22s %s\n", text, known[i].help);
 	}
-	printf("  %-18s %s\n", "-h, --help", "this");
+	printf("  %-22s %s\n", "-h, --help", "this");
 }
 
 /* Digits and nothing else: strtoul() alone would take "-1" and " 1". */
@@ -80,6 +95,28 @@ static bool parse_fraction(const char *text, double *value)
 	return !*end && isfinite(*value);
 }
 
+/* So that none is too long for a sum of nanoseconds. */
+static bool parse_seconds(const char *text, double least, double *value)
+{
+	return parse_fraction(text, value) && *value >= least && *value <= 1e9;
+}
+
+/* Positive, and of up to eight digits: a pid, or a size. */
+static bool parse_count(const char *text, unsigned int *value)
+{
+	return parse_u32(text, value) && *value && *value <= 99999999;
+}
+
+static bool add_pid(struct options *o, const char *text)
+{
+	unsigned int pid;
+
+	if (!parse_count(text, &pid))
+		return false;
+	o->pids[o->nr_pids++] = text;
+	return true;
+}
+
 static bool set(struct options *o, unsigned int flag, const char *text)
 {
 	switch (flag) {
@@ -102,6 +139,21 @@ static bool set(struct options *o, unsigned int flag, const char *text)
 	case OPTION_PLOT:
 		o->plot = text;
 		return *text && strcmp(text, "-");
+	case OPTION_DURATION:
+		return parse_seconds(text, 1e-9, &o->seconds);
+	case OPTION_PERIOD:
+		return parse_seconds(text, 0.1, &o->seconds);
+	case OPTION_COUNT:
+		return parse_u32(text, &o->count);
+	case OPTION_SORT:
+		return frame_find_key(text, &o->sort);
+	case OPTION_PID:
+		return add_pid(o, text);
+	case OPTION_OUTPUT:
+		o->output = text;
+		return *text;
+	case OPTION_BUFFER:
+		return parse_count(text, &o->buffer_kb);
 	default:
 		return true;
 	}
@@ -116,7 +168,18 @@ static const char *what_it_takes(unsigned int flag)
 	case OPTION_THREADS:
 		return "a number from 1 to 1024";
 	case OPTION_PLOT:
+	case OPTION_OUTPUT:
 		return "the name of a file";
+	case OPTION_DURATION:
+		return "a number of seconds";
+	case OPTION_PERIOD:
+		return "a number of seconds from 0.1 on";
+	case OPTION_SORT:
+		return "one of " FRAME_KEYS;
+	case OPTION_PID:
+		return "the pid of a process";
+	case OPTION_BUFFER:
+		return "a number of KB";
 	default:
 		return "a number from 0 to 4294967295";
 	}
@@ -147,32 +210,69 @@ static bool no_such_option(const char *word, const char *command)
 	return false;
 }
 
+/*
+ * Which option it is that getopt_long() has found by @value: by its letter or, from
+ * FIRST on, by its name.  NR_KNOWN: none, or help.
+ */
+static size_t find(int value, unsigned int takes)
+{
+	size_t i;
+
+	if (value >= FIRST)
+		return value - FIRST;
+	for (i = 0; i < NR_KNOWN; i++) {
+		if (known[i].flag & takes && known[i].letter == value)
+			break;
+	}
+	return i;
+}
+
+/* What getopt_long() is to know. */
+static void list(unsigned int takes, char *letters, struct option *names)
+{
+	size_t i;
+
+	letters += sprintf(letters, ":h");
+	for (i = 0; i < NR_KNOWN; i++) {
+		if (!(known[i].flag & takes))
+			continue;
+		*names++ = (struct option){
+			known[i].name, !!known[i].argument, NULL, FIRST + i
+		};
+		if (known[i].letter)
+			letters += sprintf(letters, "%c%s", known[i].letter,
+					   known[i].argument ? ":" : "");
+	}
+	*names = (struct option){ "help", no_argument, NULL, FIRST + NR_KNOWN };
+}
+
 bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 		   const char *purpose, int *status)
 {
-	struct option longopts[NR_KNOWN + 2] = {};
-	size_t i, nr = 0;
+	struct option names[NR_KNOWN + 2] = {};
+	char letters[3 + 2 * NR_KNOWN];
 	int c;
 
-	for (i = 0; i < NR_KNOWN; i++) {
-		if (known[i].flag & takes)
-			longopts[nr++] = (struct option){
-				known[i].name, !!known[i].argument, NULL, FIRST + i
-			};
-	}
-	longopts[nr] = (struct option){ "help", no_argument, NULL, 'h' };
-
 	*status = EXIT_USAGE;
+	if (takes & OPTION_PID) {
+		o->pids = calloc(argc, sizeof(*o->pids));
+		if (!o->pids) {
+			fail("out of memory");
+			*status = EXIT_ERROR;
+			return false;
+		}
+	}
+	list(takes, letters, names);
 	opterr = 0;
 	optind = 0;
-	while ((c = getopt_long(argc, argv, ":h", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		const int found = c == ':' ? optopt : c;
+		const size_t i = find(found, takes);
 
-		if (found == 'h' && is_abbreviated(last_word(argv), "help"))
+		if (found >= FIRST &&
+		    is_abbreviated(last_word(argv), i < NR_KNOWN ? known[i].name : "help"))
 			return no_such_option(last_word(argv), argv[0]);
-		if (found >= FIRST && is_abbreviated(last_word(argv), known[found - FIRST].name))
-			return no_such_option(last_word(argv), argv[0]);
-		if (c == 'h') {
+		if (c == 'h' || c == FIRST + NR_KNOWN) {
 			usage(argv[0], takes, purpose);
 			*status = EXIT_OK;
 			return false;
@@ -181,20 +281,23 @@ bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 			fail("%s needs a value", argv[optind - 1]);
 			return false;
 		}
-		if (c < FIRST) {
+		if (c == '?') {
 			/* Of a single letter's word getopt_long() may not be through yet. */
 			const char letter[] = { '-', optopt, 0 };
 
 			return no_such_option(optopt && optopt < FIRST ? letter : argv[optind - 1],
 					      argv[0]);
 		}
-		c -= FIRST;
-		o->given |= known[c].flag;
-		if (!set(o, known[c].flag, optarg)) {
-			fail("--%s takes %s, not '%s'", known[c].name,
-			     what_it_takes(known[c].flag), optarg);
+		o->given |= known[i].flag;
+		if (!set(o, known[i].flag, optarg)) {
+			fail("--%s takes %s, not '%s'", known[i].name,
+			     what_it_takes(known[i].flag), optarg);
 			return false;
 		}
+	}
+	if (takes & OPTION_LIVE && optind < argc) {
+		fail("%s takes no argument '%s'", argv[0], argv[optind]);
+		return false;
 	}
 	if (argc - optind > 1) {
 		fail("one trace at a time, not '%s' and '%s'", argv[optind], argv[optind + 1]);
@@ -202,6 +305,11 @@ bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 	}
 	o->file = optind < argc ? argv[optind] : "-";
 	return true;
+}
+
+void options_free(struct options *o)
+{
+	free(o->pids);
 }
 
 bool options_params(const struct options *o, const struct trace *trace,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The options of the subcommands that read a trace.
+ * The options of the subcommands.
  */
 #ifndef __OPTIONS_H
 #define __OPTIONS_H
 
 #include <linux/kvm_halt_poll.h>
 
+#include "frame.h"
 #include "trace.h"
 #include "wake.h"
 
@@ -23,7 +24,18 @@ enum option_flag {
 	OPTION_ALL		= 1 << 8,
 	OPTION_PLOT		= 1 << 9,
 	OPTION_JSON		= 1 << 10,
+	OPTION_DURATION		= 1 << 11,
+	OPTION_PERIOD		= 1 << 12,
+	OPTION_COUNT		= 1 << 13,
+	OPTION_SORT		= 1 << 14,
+	OPTION_OUTPUT		= 1 << 15,
+	OPTION_PID		= 1 << 16,
+	OPTION_BUFFER		= 1 << 17,
+	/* What reads no file, but the kernel's buffers. */
+	OPTION_LIVE		= OPTION_PID | OPTION_BUFFER,
 };
+
+#define LIVE_BUFFER_KB 4096
 
 struct options {
 	unsigned int given;	/* of enum option_flag */
@@ -34,6 +46,13 @@ struct options {
 	unsigned int threads;
 	const char *plot;
 	const char *file;	/* "-": standard input */
+	double seconds;		/* of the duration or the period */
+	unsigned int count;
+	enum frame_key sort;
+	const char *output;
+	const char **pids;	/* of processes */
+	unsigned int nr_pids;	/* 0: all */
+	unsigned int buffer_kb;
 };
 
 /*
@@ -43,6 +62,9 @@ struct options {
  */
 bool options_parse(struct options *o, int argc, char **argv, unsigned int takes,
 		   const char *purpose, int *status);
+
+/* Needed where OPTION_PID was taken. */
+void options_free(struct options *o);
 
 /* What Linux 6.12 has on x86. */
 extern const struct kvm_halt_poll_params default_params;

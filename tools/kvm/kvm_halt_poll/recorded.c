@@ -16,12 +16,15 @@ void recorded_add(struct recorded *r, const struct step *step)
 	u64 ns = halt->ns;
 	u64 polled_ns = step->known && step->interval_ns < ns ? step->interval_ns : ns;
 	u64 start_ns = halt->time_ns > ns ? halt->time_ns - ns : 0;
+	bool polled = step->known ? step->interval_ns : !halt->waited;
 
 	if (!r->a.halts++ || start_ns < r->start_ns)
 		r->start_ns = start_ns;
 	if (halt->time_ns > r->end_ns)
 		r->end_ns = halt->time_ns;
 	r->a.hits += !halt->waited;
+	r->polls += polled;
+	r->poll_hits += polled && !halt->waited && polled_ns == ns;
 	r->cut_short += halt->waited && step->known && ns <= step->interval_ns;
 	if (!halt->waited && polled_ns == ns)
 		r->a.hit_ns = add_ns(r->a.hit_ns, polled_ns);
@@ -40,6 +43,8 @@ void recorded_merge(struct recorded *sum, const struct recorded *r)
 	if (r->end_ns > sum->end_ns)
 		sum->end_ns = r->end_ns;
 	account_add(&sum->a, &r->a);
+	sum->polls += r->polls;
+	sum->poll_hits += r->poll_hits;
 	sum->unknown += r->unknown;
 	sum->cut_short += r->cut_short;
 }

@@ -10,6 +10,7 @@
 
 struct recorded {
 	struct account a;
+	u64 polls, poll_hits;	/* as far as it is known, and what they ended */
 	u64 unknown;		/* blocked halts that polled for nobody knows how long */
 	u64 cut_short;		/* polls, of halts that blocked within their interval */
 	u64 start_ns, end_ns;	/* of the first halt, of the last */

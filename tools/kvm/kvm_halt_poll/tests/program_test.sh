@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests the program as such: how it is called, and where its output goes.  That
-# "record" records is tested where there is a KVM to be sure of, in a booted host.
+# "record" records and "top" shows is tested where there is a KVM to be sure of, in a
+# booted host.
 
 set -euo pipefail
 # shellcheck source=tools/kvm/kvm_halt_poll/tests/engine.sh
@@ -43,23 +44,46 @@ test_commands()
 	check "--help" 0 "^  record " "" "$TOOL" --help
 	check "an unknown command" 2 "^kvm_halt_poll: no command 'tun'; there are record" "" "$TOOL" tun
 	check "an option instead of a command" 2 "no command '--version'" "" "$TOOL" --version
-	for command in record report replay verify tune; do
+	for command in record top report replay verify tune; do
 		check "$command --help" 0 "^usage: kvm_halt_poll $command " "" "$TOOL" $command --help
 		check "$command: an unknown option" 2 "--none: no such option" "^usage" \
 			"$TOOL" $command --none
 	done
-	check "record: an argument" 2 "record takes no argument 'x'" "" "$TOOL" record x
-	check "record: an option without its value" 2 "-d: no such option, or it needs a value" "" \
-		"$TOOL" record -d
-	for command in "" 0 -1 1x nan 1e3; do
-		check "record -d '$command'" 2 "'$command' is no number of seconds" "" \
-			"$TOOL" record -d "$command"
+	for command in record top; do
+		check "$command: an argument" 2 "$command takes no argument 'x'" "" "$TOOL" $command x
+		refuses_value $command -p --pid "the pid of a process" "" 0 -1 1x 123456789
+		refuses_value $command -b --buffer "a number of KB" "" 0 -1 1x 123456789
 	done
-	for command in "" 0 -1 1x 123456789; do
-		check "record -p '$command'" 2 "'$command' is no pid" "" "$TOOL" record -p "$command"
-		check "record -b '$command'" 2 "'$command' is no number of KB" "" \
-			"$TOOL" record -b "$command"
+	refuses_value record -d --duration "a number of seconds" "" 0 -1 1x nan 1e3 1000000001
+	refuses_value record -o --output "the name of a file" ""
+	refuses_value top -d --delay "a number of seconds from 0.1 on" "" 0 0.09 -1 1x inf 1000000001
+	refuses_value top -n --count "a number from 0 to 4294967295" "" -1 1x 4294967296
+	refuses_value top -s --sort "one of halts, hits, burned, wasted, interval" "" halt x
+	check "top: an option of record" 2 "^kvm_halt_poll: -o: no such option, or not for it" "" \
+		"$TOOL" top -o x
+	check "help after another option" 0 "^usage: kvm_halt_poll top " "" "$TOOL" top -s hits -h
+}
+
+# refuses_value <command> <letter> <name> <what it takes> <bad value>...: by either
+# name, and if there is none; nor is the name taken if it is abbreviated.
+refuses_value()
+{
+	local command=$1 letter=$2 name=$3 takes=$4 option value
+	shift 4
+
+	for option in "$letter" "$name"; do
+		check "$command $option, without a value" 2 "^kvm_halt_poll: $option needs a value$" "" \
+			"$TOOL" "$command" "$option"
+		for value; do
+			check "$command $option '$value'" 2 \
+				"^kvm_halt_poll: $name takes $takes, not '$value'$" "" \
+				"$TOOL" "$command" "$option" "$value"
+		done
 	done
+	check "$command ${name%?}" 2 "^kvm_halt_poll: ${name%?}: no such option" "" \
+		"$TOOL" "$command" "${name%?}" 1
+	check "$command ${name%?}=1" 2 "^kvm_halt_poll: ${name%?}=1: no such option" "" \
+		"$TOOL" "$command" "${name%?}=1"
 }
 
 test_output()
@@ -82,7 +106,7 @@ test_output()
 	done
 }
 
-test_record()
+test_unprivileged()
 {
 	local out=$tmp/record
 
@@ -91,6 +115,9 @@ test_record()
 	refuses "record: not as root" "(no tracefs: is this run as root|cannot be used: Permission denied)" \
 		"${IN_BASH[@]}" unprivileged "$TOOL" record -d 1 -o "$out/x.csv"
 	verdict "record: nothing is left" "$(ls "$out")"
+	refuses "top: not as root" "(no tracefs: is this run as root|cannot be used: Permission denied)" \
+		"${IN_BASH[@]}" unprivileged "$TOOL" top -n 1
+	verdict "top: nothing is shown" "$(cat "$tmp/stdout")"
 }
 
 main()
@@ -98,7 +125,7 @@ main()
 	echo "TAP version 13"
 	test_commands
 	test_output
-	test_record
+	test_unprivileged
 	done_testing
 }
 

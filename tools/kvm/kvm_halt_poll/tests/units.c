@@ -2,13 +2,20 @@
 /*
  * The model and what it rests on, with values worked out by hand.  Speaks TAP.
  */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
+#include "frame.h"
 #include "model.h"
 #include "oracle.h"
 #include "recorded.h"
+#include "screen.h"
 #include "timeline.h"
 #include "wake.h"
 
@@ -21,6 +28,20 @@ static void expect(const char *what, unsigned long long got, unsigned long long 
 	printf("%s %u - %s\n", got == want ? "ok" : "not ok", tests, what);
 	if (got != want)
 		printf("# is %llu, not %llu\n", got, want);
+}
+
+/* Line by line, so that it is seen which one is wrong. */
+static void expect_text(const char *what, const char *got, const char *want)
+{
+	tests++;
+	failed += !!strcmp(got, want);
+	printf("%s %u - %s\n", strcmp(got, want) ? "not ok" : "ok", tests, what);
+	if (!strcmp(got, want))
+		return;
+	for (; *got; got += strcspn(got, "\n"), got += *got == '\n')
+		printf("# is  %.*s\n", (int)strcspn(got, "\n"), got);
+	for (; *want; want += strcspn(want, "\n"), want += *want == '\n')
+		printf("# not %.*s\n", (int)strcspn(want, "\n"), want);
 }
 
 static const struct {
@@ -300,15 +321,15 @@ static const struct {
 	u64 ns;
 	bool waited, known;
 	unsigned int interval_ns;
-	u64 hits, hit_ns, vain_ns, unknown;
+	u64 hits, hit_ns, vain_ns, unknown, polls, poll_hits;
 } recorded_cases[] = {
-	{ "hit", 30000, false, true, 40000, 1, 30000, 0, 0 },
-	{ "hit, interval unknown", 30000, false, false, 0, 1, 30000, 0, 0 },
-	{ "miss", 60000, true, true, 40000, 0, 0, 40000, 0 },
-	{ "no poll", 60000, true, true, 0, 0, 0, 0, 0 },
-	{ "miss, interval unknown", 60000, true, false, 0, 0, 0, 0, 1 },
-	{ "cut short", 30000, true, true, 40000, 0, 0, 30000, 0 },
-	{ "event before the wait", 40700, false, true, 40000, 1, 0, 40000, 0 },
+	{ "hit", 30000, false, true, 40000, 1, 30000, 0, 0, 1, 1 },
+	{ "hit, interval unknown", 30000, false, false, 0, 1, 30000, 0, 0, 1, 1 },
+	{ "miss", 60000, true, true, 40000, 0, 0, 40000, 0, 1, 0 },
+	{ "no poll", 60000, true, true, 0, 0, 0, 0, 0, 0, 0 },
+	{ "miss, interval unknown", 60000, true, false, 0, 0, 0, 0, 1, 0, 0 },
+	{ "cut short", 30000, true, true, 40000, 0, 0, 30000, 0, 1, 0 },
+	{ "event before the wait", 40700, false, true, 40000, 1, 0, 40000, 0, 1, 0 },
 };
 
 static void test_recorded(void)
@@ -334,12 +355,16 @@ static void test_recorded(void)
 		expect(what, r.a.halts == 1 && r.a.hits == recorded_cases[i].hits &&
 			     r.a.hit_ns == recorded_cases[i].hit_ns &&
 			     r.a.vain_ns == recorded_cases[i].vain_ns &&
-			     r.unknown == recorded_cases[i].unknown, true);
+			     r.unknown == recorded_cases[i].unknown &&
+			     r.polls == recorded_cases[i].polls &&
+			     r.poll_hits == recorded_cases[i].poll_hits, true);
 	}
 	/* From 70000 to 700000. */
 	expect("recorded: time", recorded_time_ns(&all), 630000);
 	expect("recorded: cut short", all.cut_short, 1);
 	expect("recorded: polled", account_polled_ns(&all.a), 170000);
+	expect("recorded: polls", all.polls, 5);
+	expect("recorded: polls that hit", all.poll_hits, 2);
 }
 
 static void test_text(void)
@@ -357,6 +382,264 @@ static void test_text(void)
 		expect(cases[i].text, strcmp(text_ns(cases[i].ns).s, cases[i].text), 0);
 }
 
+/* Two VMs, of which one has two vCPUs, for as long as a test. */
+static struct vcpu watched[] = {
+	{ .pid = 502, .vm = 500, .id = 1, .comm = "CPU 1/KVM" },
+	{ .pid = 501, .vm = 500, .id = 0, .comm = "CPU 0/KVM" },
+	{ .pid = 601, .vm = 600, .id = -1, .comm = "\033[J" },
+};
+static struct vcpu *watched_vcpus[] = { &watched[0], &watched[1], &watched[2] };
+static struct trace watched_trace;
+
+static int watch(void *ctx, struct vcpu *vcpu, const struct step *step)
+{
+	(void)ctx;
+	load_add(follow_data(vcpu), step, &watched_trace.params);
+	return 0;
+}
+
+static struct follow watcher = {
+	.trace = &watched_trace, .step = watch, .size = sizeof(struct load),
+};
+
+static void watch_anew(unsigned int shrink)
+{
+	watched_trace = (struct trace){
+		.params = { true, 200000, 2, 10000, shrink },
+		.vcpus = watched_vcpus, .nr_vcpus = 3,
+	};
+}
+
+static struct vcpu *watched_by_pid(int pid)
+{
+	size_t i = 0;
+
+	while (watched[i].pid != pid)
+		i++;
+	return &watched[i];
+}
+
+static void halts(int pid, unsigned int nr, u64 ns, bool waited)
+{
+	const struct trace_sink sink = follow_sink(&watcher);
+	const struct halt halt = { .time_ns = 1000000, .ns = ns, .waited = waited, .valid = 1 };
+
+	while (nr--)
+		sink.halt(sink.ctx, watched_by_pid(pid), &halt);
+}
+
+/* A halt that blocks and changes the interval. */
+static void adapts(int pid, unsigned int old_ns, unsigned int new_ns, u64 ns)
+{
+	const struct trace_sink sink = follow_sink(&watcher);
+	const struct change change = { .time_ns = 999900, .old_ns = old_ns, .new_ns = new_ns };
+
+	sink.change(sink.ctx, watched_by_pid(pid), &change);
+	halts(pid, 1, ns, true);
+}
+
+/* What is shown of 1 ms, after the two lines of the head; then all starts anew. */
+static void expect_frame(const char *what, enum frame_key key, const char *want)
+{
+	char got[2000] = "";
+	struct frame f;
+	FILE *file;
+	size_t i;
+
+	follow_flush(&watcher);
+	if (frame_init(&f, watched_trace.nr_vcpus))
+		return;
+	f.key = key;
+	f.period_ns = 1000000;
+	for (i = 0; i < watched_trace.nr_vcpus; i++) {
+		struct vcpu *vcpu = watched_trace.vcpus[i];
+
+		/* Those without an event are not known of. */
+		if (vcpu->priv)
+			frame_add(&f, vcpu, follow_data(vcpu), vcpu->vm == 500 ? "qemu" : "");
+	}
+	frame_arrange(&f);
+	file = fmemopen(got, sizeof(got), "w");
+	frame_print(&f, file);
+	fclose(file);
+	frame_free(&f);
+	for (i = 0; i < watched_trace.nr_vcpus; i++) {
+		if (watched_trace.vcpus[i]->priv)
+			memset(follow_data(watched_trace.vcpus[i]), 0, sizeof(struct recorded));
+	}
+	expect_text(what, strchr(strchr(got, '\n') + 1, '\n') + 1, want);
+}
+
+static void test_frames(void)
+{
+	watch_anew(2);
+	/* Polls for 0, 10, 20 and 40 us in vain, then twice for 60 us of 80. */
+	adapts(501, 0, 10000, 60000);
+	adapts(501, 10000, 20000, 60000);
+	adapts(501, 20000, 40000, 60000);
+	adapts(501, 40000, 80000, 60000);
+	halts(501, 2, 60000, false);
+	/* Three tell nothing, the fourth that none of them polled. */
+	halts(502, 5, 300000, true);
+	halts(601, 1, 30000, false);
+	expect_frame("frame: what was burned comes first", FRAME_BURNED,
+		"    500  all       -   11000.0      18.2         -   >19.00    >7.00           - qemu\n"
+		"    500    0     501    6000.0      33.3      40.0    19.00     7.00        80.0 CPU 0/KVM\n"
+		"    500    1     502    5000.0       0.0         -    >0.00    >0.00         0.0 CPU 1/KVM\n"
+		"    600  all       -    1000.0     100.0     100.0     3.00     0.00           - -\n"
+		"    600    -     601    1000.0     100.0     100.0     3.00     0.00           - ?[J\n\n");
+
+	adapts(501, 80000, 40000, 300000);
+	halts(502, 2, 300000, true);
+	expect_frame("frame: each for itself, and halts first", FRAME_HALTS,
+		"    500  all       -    3000.0       0.0       0.0     8.00     8.00           - qemu\n"
+		"    500    1     502    2000.0       0.0         -     0.00     0.00         0.0 CPU 1/KVM\n"
+		"    500    0     501    1000.0       0.0       0.0     8.00     8.00        40.0 CPU 0/KVM\n"
+		"    600  all       -       0.0         -         -     0.00     0.00           - -\n"
+		"    600    -     601       0.0         -         -     0.00     0.00           - ?[J\n\n");
+
+	/* What the interval was is no longer known where events were lost. */
+	watched_trace.lost = 1;
+	halts(501, 1, 50000, true);
+	adapts(502, 0, 10000, 100000);
+	halts(601, 1, 30000, false);
+	expect_frame("frame: lost events, and hits first", FRAME_HITS,
+		"    600  all       -    1000.0     100.0     100.0     3.00     0.00           - -\n"
+		"    600    -     601    1000.0     100.0     100.0     3.00     0.00           - ?[J\n"
+		"    500  all       -    2000.0       0.0         -    >0.00    >0.00           - qemu\n"
+		"    500    0     501    1000.0       0.0         -    >0.00    >0.00           - CPU 0/KVM\n"
+		"    500    1     502    1000.0       0.0         -     0.00     0.00        10.0 CPU 1/KVM\n\n");
+
+	/* It is 10 us of 502, and comes to be known of 501 and 601. */
+	halts(502, 1, 5000, false);
+	adapts(501, 40000, 20000, 300000);
+	adapts(601, 100000, 200000, 150000);
+	expect_frame("frame: the longest interval first", FRAME_INTERVAL,
+		"    600  all       -    1000.0       0.0       0.0    10.00    10.00           - -\n"
+		"    600    -     601    1000.0       0.0       0.0    10.00    10.00       200.0 ?[J\n"
+		"    500  all       -    2000.0      50.0      50.0     4.50     4.00           - qemu\n"
+		"    500    0     501    1000.0       0.0       0.0     4.00     4.00        20.0 CPU 0/KVM\n"
+		"    500    1     502    1000.0     100.0     100.0     0.50     0.00        10.0 CPU 1/KVM\n\n");
+
+	/* The hits of 502 burn more, the miss of 501 wastes more. */
+	halts(502, 9, 9000, false);
+	adapts(501, 20000, 0, 300000);
+	follow_forget(watched_by_pid(601));
+	expect_frame("frame: what was wasted first, and one that is gone", FRAME_WASTED,
+		"    500  all       -   10000.0      90.0      90.0    10.10     2.00           - qemu\n"
+		"    500    0     501    1000.0       0.0       0.0     2.00     2.00         0.0 CPU 0/KVM\n"
+		"    500    1     502    9000.0     100.0     100.0     8.10     0.00        10.0 CPU 1/KVM\n\n");
+	follow_free(&watcher);
+
+	/* Without shrinking, long halts do not tell whether there was a poll. */
+	watch_anew(1);
+	halts(502, 5, 300000, true);
+	expect_frame("frame: a divisor of 1", FRAME_BURNED,
+		"    500  all       -    5000.0       0.0         -    >0.00    >0.00           - qemu\n"
+		"    500    1     502    5000.0       0.0         -    >0.00    >0.00           - CPU 1/KVM\n\n");
+	follow_free(&watcher);
+
+	/* A poll that hits shows that there is one, and three misses in a row no more. */
+	watch_anew(2);
+	adapts(502, 100000, 200000, 150000);
+	halts(502, 3, 300000, true);
+	halts(502, 1, 100000, false);
+	halts(502, 3, 300000, true);
+	expect_frame("frame: polls that are cut short now and then", FRAME_BURNED,
+		"    500  all       -    8000.0      12.5      12.5   140.00   130.00           - qemu\n"
+		"    500    1     502    8000.0      12.5      12.5   140.00   130.00       200.0 CPU 1/KVM\n\n");
+	follow_free(&watcher);
+}
+
+static void test_head(void)
+{
+	struct frame f = {
+		.when = "21:30:01", .period_ns = 2500400000ULL, .lost = 12, .lost_now = 2,
+	};
+	char got[400] = "";
+	FILE *file = fmemopen(got, sizeof(got), "w");
+
+	frame_print(&f, file);
+	fclose(file);
+	expect_text("frame: the head", got,
+		"21:30:01, 2.500 s: 0 VMs, 0 vCPUs, 2 events lost, 12 in all\n"
+		"     vm vcpu  thread   halts/s hit/halt% hit/poll%  burned%  wasted% interval_us name\n\n");
+}
+
+static void test_keys(void)
+{
+	static const struct {
+		const char *name;
+		bool found;
+		enum frame_key key;
+	} cases[] = {
+		{ "burned", true, FRAME_BURNED }, { "wasted", true, FRAME_WASTED },
+		{ "halts", true, FRAME_HALTS }, { "hits", true, FRAME_HITS },
+		{ "interval", true, FRAME_INTERVAL }, { "", false, 0 }, { "halt", false, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		enum frame_key key = 0;
+		char what[40];
+
+		snprintf(what, sizeof(what), "key '%s'", cases[i].name);
+		expect(what, frame_find_key(cases[i].name, &key) == cases[i].found &&
+			     key == cases[i].key, true);
+	}
+}
+
+/* What arrives on a terminal of that size. */
+static void expect_drawn(const char *what, unsigned short rows, unsigned short columns,
+			 const char *text, const char *want)
+{
+	const struct winsize size = { .ws_row = rows, .ws_col = columns };
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+	struct termios raw;
+	char got[1000] = "";
+	size_t length = 0;
+	ssize_t more;
+	FILE *file;
+
+	if (terminal < 0 || grantpt(terminal) || unlockpt(terminal)) {
+		expect(what, false, true);
+		return;
+	}
+	file = fopen(ptsname(terminal), "r+");
+	tcgetattr(fileno(file), &raw);
+	cfmakeraw(&raw);
+	tcsetattr(fileno(file), TCSANOW, &raw);
+	ioctl(fileno(file), TIOCSWINSZ, &size);
+	screen_show(file, text);
+	fclose(file);
+	/* It comes in pieces, and ends with an error as the other side is closed. */
+	while ((more = read(terminal, got + length, sizeof(got) - 1 - length)) > 0)
+		length += more;
+	close(terminal);
+	expect_text(what, got, want);
+}
+
+static void test_screen(void)
+{
+	static const char text[] = "one\n0123456789\n\nfour\n";
+	char got[100] = "";
+	FILE *file = tmpfile();
+
+	screen_show(file, text);
+	screen_show(file, text);
+	rewind(file);
+	got[fread(got, 1, sizeof(got) - 1, file)] = 0;
+	fclose(file);
+	expect_text("screen: no terminal", got,
+		    "one\n0123456789\n\nfour\none\n0123456789\n\nfour\n");
+	expect_drawn("screen: all of it fits", 5, 10, text,
+		     "\033[Hone\033[K\n0123456789\033[K\n\033[K\nfour\033[K\n\033[J");
+	expect_drawn("screen: too few lines, too short", 3, 9, text,
+		     "\033[Hone\033[K\n012345678\033[K\n\033[J");
+	expect_drawn("screen: a terminal without a size", 0, 0, text,
+		     "\033[Hone\033[K\n0123456789\033[K\n\033[K\nfour\033[K\n\033[J");
+}
+
 int main(void)
 {
 	test_events();
@@ -368,6 +651,10 @@ int main(void)
 	test_timeline();
 	test_recorded();
 	test_text();
+	test_frames();
+	test_head();
+	test_keys();
+	test_screen();
 	printf("1..%u\n", tests);
 	return failed > 0;
 }
