@@ -1,4 +1,21 @@
 // files: virt/kvm/kvm_main.c
+@ affords @
+typedef bool, ktime_t;
+@@
+ static void kvm_vcpu_adapt_halt_poll_ns(struct kvm_vcpu *vcpu, u64 halt_ns)
+ { ... }
++
++static bool kvm_vcpu_affords_poll(struct kvm_vcpu *vcpu, ktime_t now,
++				  const struct kvm_halt_poll_params *params)
++{
++	if (kvm_halt_poll_affords(&vcpu->halt_poll_credit, ktime_to_ns(now),
++				  vcpu->halt_poll_ns, params))
++		return true;
++
++	++vcpu->stat.generic.halt_poll_skipped;
++	return false;
++}
+
 @ params @
 symbol vcpu, max_halt_poll_ns;
 @@
@@ -12,14 +29,11 @@ symbol vcpu, max_halt_poll_ns;
  ...>
  }
 
-@ afford @
-symbol start, cur, poll_end, do_halt_poll, poll_cut_short, vcpu;
+@ skip @
+symbol start, cur, poll_end, do_halt_poll, poll_cut_short, vcpu, params;
 @@
  start = cur = poll_end = ktime_get();
-+ if (do_halt_poll &&
-+     !kvm_halt_poll_affords(&vcpu->halt_poll_credit, ktime_to_ns(start),
-+			    vcpu->halt_poll_ns, &params)) {
-+	++vcpu->stat.generic.halt_poll_skipped;
++ if (do_halt_poll && !kvm_vcpu_affords_poll(vcpu, start, &params)) {
 +	do_halt_poll = false;
 +	poll_cut_short = true;
 + }

@@ -1,4 +1,21 @@
 // files: arch/powerpc/kvm/book3s_hv.c
+@ affords @
+typedef bool, ktime_t;
+@@
+ static int kvmppc_vcore_check_block(struct kvmppc_vcore *vc)
+ { ... }
++
++static bool kvmppc_vcore_affords_poll(struct kvmppc_vcore *vc, ktime_t now,
++				      const struct kvm_halt_poll_params *params)
++{
++	if (kvm_halt_poll_affords(&vc->halt_poll_credit, ktime_to_ns(now),
++				  vc->halt_poll_ns, params))
++		return true;
++
++	++vc->runner->stat.generic.halt_poll_skipped;
++	return false;
++}
+
 @ declare @
 symbol params, vc, do_sleep;
 @@
@@ -35,10 +52,7 @@ symbol cur, start_poll, vc, do_poll, params, poll_cut_short;
 @@
  cur = start_poll = ktime_get();
 + do_poll = vc->halt_poll_ns;
-+ if (do_poll &&
-+     !kvm_halt_poll_affords(&vc->halt_poll_credit, ktime_to_ns(start_poll),
-+			    vc->halt_poll_ns, &params)) {
-+	++vc->runner->stat.generic.halt_poll_skipped;
++ if (do_poll && !kvmppc_vcore_affords_poll(vc, start_poll, &params)) {
 +	do_poll = false;
 +	poll_cut_short = true;
 + }
