@@ -19,12 +19,3 @@ symbol kvm;
  kvm_arch_free_vm(kvm);
  ...
  }
-
-@ set @
-symbol kvm, cap;
-@@
-- if (cap->flags || cap->args[0] != (unsigned int)cap->args[0])
--	return -EINVAL;
-- WRITE_ONCE(kvm->max_halt_poll_ns, ...);
-- return 0;
-+ return kvm_vm_set_halt_poll(kvm, cap);
