@@ -53,6 +53,7 @@
 /* Under fire, each vCPU, however slow the host is. */
 #define MIN_HALTS		200
 #define MAX_VALUES		6
+#define SETS_IN_A_ROW		32
 
 enum source { TIMER, IPI, INJECTED, SIGNAL, KICK, NR_SOURCES };
 
@@ -585,13 +586,20 @@ static bool rewrite_own_max(const struct fire *f, u64 what)
 	return !__vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, values[HALT_POLL_NS].val[i]);
 }
 
-static bool rewrite_set(struct kvm_vm *vm, u64 what)
+/* By turns and many in a row: a mixture would last for some ns only. */
+static bool rewrite_sets(struct kvm_vm *vm, u64 what)
 {
-	struct tuning t = tunings[(what >> 32) % ARRAY_SIZE(tunings)];
+	struct tuning t;
+	int i;
 
-	t.flags = KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW | KVM_HALT_POLL_GROW_START_NS |
-		  KVM_HALT_POLL_SHRINK;
-	return !__set_tuning(vm, &t);
+	for (i = 0; i < SETS_IN_A_ROW; i++) {
+		t = tunings[(what + i) % ARRAY_SIZE(tunings)];
+		t.flags = KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW |
+			  KVM_HALT_POLL_GROW_START_NS | KVM_HALT_POLL_SHRINK;
+		if (__set_tuning(vm, &t))
+			return false;
+	}
+	return true;
 }
 
 static bool rewrite(struct fire *f, u64 *random)
@@ -602,7 +610,7 @@ static bool rewrite(struct fire *f, u64 *random)
 	case OWN_MAX:
 		return rewrite_own_max(f, what);
 	case OWN_SETS:
-		return rewrite_set(f->vm, what);
+		return rewrite_sets(f->vm, what);
 	default:
 		return rewrite_param(what);
 	}
@@ -831,7 +839,7 @@ static void prepare_sets(struct fire *f)
 		};
 	}
 	check_mixtures(f);
-	TEST_ASSERT(rewrite_set(f->vm, 0), "Cannot give the VM a tuning: %s", strerror(errno));
+	TEST_ASSERT(rewrite_sets(f->vm, 0), "Cannot give the VM a tuning: %s", strerror(errno));
 }
 
 static void prepare_own_max(struct fire *f)

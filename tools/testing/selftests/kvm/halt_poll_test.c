@@ -1464,7 +1464,7 @@ static int test_refused_tunings(bool tuned)
 	};
 	static const struct tuning own = {
 		.flags = HALT_POLL_FLAGS & ~KVM_HALT_POLL_INHERIT,
-		.max_ns = MODULE_MAX_NS, .grow = 3, .grow_start_ns = 6000, .shrink = 5,
+		.max_ns = MODULE_MAX_NS, .grow = 4, .grow_start_ns = 5000, .shrink = 5,
 		.budget = 100,
 	};
 	struct guest g;
