@@ -16,6 +16,7 @@ TOOLS=$BUILD/$BASE/linux/tools/include
 KUNIT=$ROOT/virt/kvm/tests/halt_poll_kunit.c
 # As the kernel is compiled, or the static functions of a header would warn.
 CFLAGS=(-std=gnu11 -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare
+	-Wno-missing-field-initializers
 	-Wdeclaration-after-statement -Werror)
 
 # need <command>...

@@ -33,6 +33,8 @@
  * @grow: factor by which the interval grows; 0: it never grows
  * @grow_start_ns: least interval to poll for; 0: an interval of 0 stays at 0
  * @shrink: divisor by which the interval shrinks; 0: shrinking resets it to 0
+ * @budget: percent of the time that the vCPU may spend polling; 0: none;
+ *	    KVM_HALT_POLL_NO_BUDGET and more: no limit
  *
  * Any value of any member is valid.  Where @max_ns is below @grow_start_ns, the
  * interval grows straight to @max_ns.
@@ -42,7 +44,10 @@ struct kvm_halt_poll_params {
 	unsigned int grow;
 	unsigned int grow_start_ns;
 	unsigned int shrink;
+	unsigned int budget;
 };
+
+#define KVM_HALT_POLL_NO_BUDGET 100
 
 /*
  * The ceiling goes last, so that no rule and no change of @p escapes it.  A
@@ -101,6 +106,63 @@ static inline unsigned int kvm_halt_poll_next(unsigned int interval_ns,
 		return kvm_halt_poll_shrink(interval_ns, p);
 
 	return kvm_halt_poll_grow(interval_ns, p);
+}
+
+/**
+ * DOC: halt polling budget
+ *
+ * A vCPU earns *credit* as time passes, @budget percent of it, and pays with it
+ * for polling.  A poll starts only if the credit covers the whole interval,
+ * since one that ends early is likely to fail; when it is over, the time that
+ * it really took is taken off.  A poll that is skipped does not change the
+ * interval.
+ *
+ * No more credit is kept than a poll of the maximum costs.  So over any span
+ * of time a vCPU polls for @budget percent of it and at most @max_ns on top.
+ */
+
+/**
+ * struct kvm_halt_poll_credit - a vCPU's account
+ * @spent: in ns times percent, on the scale on which @budget times the clock is
+ *	   what has been earned; wraps.  Any value is valid: what cannot be is
+ *	   taken for @max_ns of credit, or of debt.
+ *
+ * A nanosecond of time earns @budget, a nanosecond of polling costs 100: no
+ * division, and nothing to be lost in rounding.
+ */
+struct kvm_halt_poll_credit {
+	u64 spent;
+};
+
+/*
+ * May a poll of @interval_ns start now?  The clock may stop, wrap or go back:
+ * that is a loss of credit at worst.
+ */
+static inline bool kvm_halt_poll_affords(struct kvm_halt_poll_credit *c, u64 now_ns,
+					 unsigned int interval_ns,
+					 const struct kvm_halt_poll_params *p)
+{
+	const s64 most = (s64)p->max_ns * 100;
+	u64 earned = now_ns * p->budget;
+	s64 left = earned - c->spent;
+
+	if (p->budget >= KVM_HALT_POLL_NO_BUDGET)
+		return true;
+	if (!p->budget)
+		return false;
+
+	if (left > most)
+		left = most;
+	else if (left < -most)
+		left = -most;
+	c->spent = earned - left;
+
+	return left >= (s64)interval_ns * 100;
+}
+
+static inline void kvm_halt_poll_charge(struct kvm_halt_poll_credit *c, u64 poll_ns)
+{
+	c->spent += poll_ns * 100;
 }
 
 #endif /* __KVM_HALT_POLL_H */

@@ -704,6 +704,251 @@ static void halt_poll_reference_test(struct kunit *test)
 	for_all_params(test, check_reference);
 }
 
+/* A vCPU's halts under a budget, and what becomes of its credit. */
+struct budget_step {
+	u64 now_ns;
+	unsigned int budget;
+	unsigned int interval_ns;
+	bool affords;
+	u64 polled_ns;
+};
+
+struct budget_case {
+	const char *name;
+	struct budget_step steps[8];
+	unsigned int max_ns;	/* 0: BUDGET_MAX_NS */
+};
+
+#define BUDGET_MAX_NS 200000
+/* A second, and when most stories begin. */
+#define T0 1000000000ULL
+/* In percent of nanoseconds more than 64 bits. */
+#define TWENTY_YEARS (20 * 365 * 86400 * T0)
+
+static const struct budget_case budget_cases[] = {
+	{ "a new vCPU has credit for one poll of the maximum", {
+		{ T0, 20, 200000, true, 200000 },
+		{ T0 + 200000, 20, 200000, false },
+	} },
+	{ "no more than that is ever kept", {
+		{ T0, 20, 200000, true, 200000 },
+		{ T0 + 60 * T0, 20, 200000, true, 200000 },
+		{ T0 + 60 * T0 + 200000, 20, 200000, false },
+		{ T0 + 60 * T0 + 200000, 20, 40000, true, 40000 },
+		{ T0 + 60 * T0 + 200000, 20, 1, false },
+	} },
+	{ "a hit is paid by what it took, 20 percent of the time pays back", {
+		{ T0, 20, 200000, true, 100000 },
+		{ T0 + 100000, 20, 200000, false },
+		{ T0 + 499999, 20, 200000, false },
+		{ T0 + 500000, 20, 200000, true, 100000 },
+		{ T0 + 999999, 20, 200000, false },
+		{ T0 + 1000000, 20, 200000, true, 200000 },
+	} },
+	{ "less than a nanosecond is not lost", {
+		{ T0, 1, 200000, true, 200000 },
+		{ T0 + 50, 1, 1, false },
+		{ T0 + 99, 1, 1, false },
+		{ T0 + 100, 1, 1, true, 1 },
+		{ T0 + 199, 1, 1, false },
+		{ T0 + 200, 1, 1, true, 1 },
+	} },
+	{ "a poll that took longer than it should is paid in full", {
+		{ T0, 20, 200000, true, 300000 },
+		{ T0 + 300000, 20, 1, false },
+		{ T0 + 1000000, 20, 200000, false },
+		{ T0 + 1499995, 20, 200000, false },
+		{ T0 + 1500000, 20, 200000, true, 200000 },
+	} },
+	{ "but no debt goes beyond a poll of the maximum", {
+		{ T0, 20, 200000, true, 50 * T0 },
+		{ T0 + 50 * T0, 20, 200000, false },
+		{ T0 + 50 * T0 + 1999995, 20, 200000, false },
+		{ T0 + 50 * T0 + 2000000, 20, 200000, true, 0 },
+	} },
+	{ "budget 0 never polls, whatever the credit", {
+		{ T0, 0, 1, false },
+		{ T0 + 60 * T0, 0, 1, false },
+		{ T0 + 60 * T0, 20, 1, true, 1 },
+		{ T0 + 60 * T0 + 1, 0, 1, false },
+	} },
+	{ "nor if the clock has wrapped", {
+		{ -2100000ULL, 20, 1, false },
+		{ 0, 0, 1, false },
+	} },
+	{ "budget 100 always polls", {
+		{ 0, 100, 200000, true, 200000 },
+		{ 0, 100, UINT_MAX, true, U64_MAX },
+		{ 0, 101, UINT_MAX, true, U64_MAX },
+		{ 0, UINT_MAX, 200000, true, 0 },
+	} },
+	{ "budget 99 is a limit", {
+		{ T0, 99, 200000, true, 200000 },
+		{ T0 + 200000, 99, 200000, false },
+		{ T0 + 202020, 99, 200000, false },
+		{ T0 + 202021, 99, 200000, true, 0 },
+	} },
+	{ "a clock that stands still brings nothing", {
+		{ T0, 20, 200000, true, 200000 },
+		{ T0, 20, 1, false },
+		{ T0, 20, 1, false },
+	} },
+	{ "a clock that goes back costs two polls of the maximum at most", {
+		{ 9 * T0, 20, 200000, true, 200000 },
+		{ T0, 20, 1, false },
+		{ T0 + 1999995, 20, 200000, false },
+		{ T0 + 2000000, 20, 200000, true, 0 },
+	} },
+	{ "a clock that wraps goes on", {
+		{ -2100000ULL, 20, 200000, false },
+		{ -100000ULL, 20, 200000, true, 100000 },
+		{ 399999, 20, 200000, false },
+		{ 400000, 20, 200000, true, 0 },
+	} },
+	{ "years later, where percent of nanoseconds have wrapped", {
+		{ TWENTY_YEARS, 99, 200000, true, 200000 },
+		{ TWENTY_YEARS + 100, 99, 99, true, 99 },
+		{ TWENTY_YEARS + 101, 99, 1, false },
+	} },
+	{ "the longest poll of all", {
+		{ 60 * T0, 50, UINT_MAX, true, UINT_MAX },
+		{ 60 * T0 + 2 * (UINT_MAX - 1ULL), 50, UINT_MAX, false },
+		{ 60 * T0 + 2 * (UINT_MAX + 0ULL), 50, UINT_MAX, true, 0 },
+	}, UINT_MAX },
+};
+
+static void budget_case_desc(const struct budget_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(budget, budget_cases, budget_case_desc);
+
+static void halt_poll_budget_test(struct kunit *test)
+{
+	const struct budget_case *c = test->param_value;
+	struct kvm_halt_poll_credit credit = {};
+	const struct budget_step *step;
+
+	for (step = c->steps; step < c->steps + ARRAY_SIZE(c->steps); step++) {
+		struct kvm_halt_poll_params p = {
+			.max_ns = c->max_ns ?: BUDGET_MAX_NS,
+			.budget = step->budget,
+		};
+		bool affords;
+
+		if (!step->interval_ns)
+			break;
+		affords = kvm_halt_poll_affords(&credit, step->now_ns,
+						step->interval_ns, &p);
+		KUNIT_EXPECT_EQ_MSG(test, step->affords, affords, "at step %d",
+				    (int)(step - c->steps));
+		if (affords)
+			kvm_halt_poll_charge(&credit, step->polled_ns);
+	}
+}
+
+/* Wakeups every 100 us, which a poll of 200 us covers. */
+static void halt_poll_budget_share_test(struct kunit *test)
+{
+	static const struct {
+		unsigned int budget, nr_polls;
+	} shares[] = {
+		{ 0, 0 }, { 1, 100 }, { 5, 500 }, { 10, 1000 }, { 20, 2000 },
+		{ 50, 5000 }, { 100, 10000 },
+	};
+	unsigned int i, halt, nr_polls;
+
+	for (i = 0; i < ARRAY_SIZE(shares); i++) {
+		struct kvm_halt_poll_params p = {
+			.max_ns = BUDGET_MAX_NS,
+			.budget = shares[i].budget,
+		};
+		struct kvm_halt_poll_credit credit = {};
+
+		nr_polls = 0;
+		for (halt = 0; halt < 10000; halt++) {
+			if (!kvm_halt_poll_affords(&credit, T0 + halt * 100000ULL,
+						   200000, &p))
+				continue;
+			kvm_halt_poll_charge(&credit, 100000);
+			nr_polls++;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, shares[i].nr_polls, nr_polls,
+				    "with budget %u", shares[i].budget);
+	}
+}
+
+/* How a vCPU halts, in the worst of ways: what is left to chance. */
+struct budget_habit {
+	bool random_period;
+	bool random_interval;
+	bool random_poll;
+};
+
+/*
+ * For every span of time from the start of one poll to the end of another:
+ * polling took no more than the budget's share and one poll of the maximum.
+ */
+static void check_budget(struct kunit *test, unsigned int budget,
+			 unsigned int period_ns, const struct budget_habit *habit)
+{
+	const struct kvm_halt_poll_params p = {
+		.max_ns = BUDGET_MAX_NS,
+		.budget = budget,
+	};
+	struct kvm_halt_poll_credit credit = {};
+	u64 now_ns = T0, state = 1;
+	s64 over = 0, least = 0;
+	unsigned int halt;
+
+	for (halt = 0; halt < 2000; halt++) {
+		u64 gap_ns = period_ns, poll_ns = 0;
+		unsigned int interval_ns = p.max_ns;
+
+		if (habit->random_period)
+			gap_ns = next_random(&state) % (4ULL * period_ns);
+		if (habit->random_interval)
+			interval_ns = 1 + next_random(&state) % p.max_ns;
+
+		if (kvm_halt_poll_affords(&credit, now_ns, interval_ns, &p)) {
+			poll_ns = interval_ns;
+			if (habit->random_poll)
+				poll_ns = next_random(&state) % (interval_ns + 1ULL);
+			kvm_halt_poll_charge(&credit, poll_ns);
+		}
+
+		least = min(least, over);
+		now_ns += poll_ns;
+		over += 100 * poll_ns - budget * poll_ns;
+		KUNIT_ASSERT_TRUE_MSG(test, over - least <= 100LL * p.max_ns,
+				      "budget %u period %u halt %u", budget,
+				      period_ns, halt);
+		now_ns += gap_ns;
+		over -= budget * gap_ns;
+	}
+}
+
+static void halt_poll_budget_holds_test(struct kunit *test)
+{
+	static const unsigned int periods_ns[] = {
+		1000, 2000, 10000, 50000, 100000, 200000, 1000000, 10000000,
+	};
+	unsigned int budget, i, bits;
+
+	for (budget = 0; budget < KVM_HALT_POLL_NO_BUDGET; budget++) {
+		for (i = 0; i < ARRAY_SIZE(periods_ns); i++) {
+			for (bits = 0; bits < 8; bits++) {
+				const struct budget_habit habit = {
+					bits & 1, bits & 2, bits & 4,
+				};
+
+				check_budget(test, budget, periods_ns[i], &habit);
+			}
+		}
+	}
+}
+
 static struct kunit_case halt_poll_test_cases[] = {
 	KUNIT_CASE_PARAM(halt_poll_next_test, next_gen_params),
 	KUNIT_CASE_PARAM(halt_poll_sequence_test, sequence_gen_params),
@@ -716,6 +961,9 @@ static struct kunit_case halt_poll_test_cases[] = {
 	KUNIT_CASE(halt_poll_short_halts_hit_test),
 	KUNIT_CASE(halt_poll_long_halts_end_test),
 	KUNIT_CASE(halt_poll_reference_test),
+	KUNIT_CASE_PARAM(halt_poll_budget_test, budget_gen_params),
+	KUNIT_CASE(halt_poll_budget_share_test),
+	KUNIT_CASE(halt_poll_budget_holds_test),
 	{}
 };
 

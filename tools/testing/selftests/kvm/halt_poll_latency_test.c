@@ -166,7 +166,7 @@ static void guest_code(u64 id, u64 source, u64 nr_warmup, u64 nr_halts, u64 peri
 }
 
 /* What the user wants KVM's module parameters to be; -1 is "leave it alone". */
-static s64 wanted_params[NR_PARAMS] = { -1, -1, -1, -1 };
+static s64 wanted_params[NR_PARAMS] = { [0 ... NR_PARAMS - 1] = -1 };
 
 static u32 periods_us[MAX_PERIODS] = { 5, 20, 50, 150, 1000 };
 static unsigned int nr_periods = 5;
@@ -196,8 +196,11 @@ static void setup_params(void)
 	}
 	for (i = 0; i < NR_PARAMS; i++) {
 		read_param(&params[i]);
-		ksft_print_msg("%s: %ld%s\n", params[i].name, params[i].val,
-			       wanted_params[i] < 0 ? "" : " (set by this test)");
+		if (params[i].val < 0)
+			ksft_print_msg("%s: absent\n", params[i].name);
+		else
+			ksft_print_msg("%s: %ld%s\n", params[i].name, params[i].val,
+				       wanted_params[i] < 0 ? "" : " (set by this test)");
 	}
 }
 
@@ -206,6 +209,7 @@ struct measurement {
 	struct stats stats;
 	u64 cpu_ns;		/* of the sleeper's thread */
 	u64 elapsed_ns;
+	s64 skipped;		/* polls, for want of budget; 0 if there is no such stat */
 };
 
 static s64 max_ns(void)
@@ -319,7 +323,7 @@ static void report(u32 period_us, const struct measurement *m)
 		       lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
 		printf(", %s %ld", scalars[i].name, val[i]);
-	printf("\n");
+	printf(", %s %ld\n", new_stats[SKIPPED].name, m->skipped);
 	if (print_hist)
 		print_histogram(period_us);
 
@@ -331,8 +335,9 @@ static void report(u32 period_us, const struct measurement *m)
 		cpu_ns, lat.late, lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%ld", val[i]);
-	fprintf(csv, ",%ld,%ld,%ld,%ld,%s\n", max_ns(), params[GROW].val,
-		params[GROW_START].val, params[SHRINK].val, source == IPI ? "ipi" : "timer");
+	fprintf(csv, ",%ld,%ld,%ld,%ld,%s,%ld,%ld\n", max_ns(), params[GROW].val,
+		params[GROW_START].val, params[SHRINK].val, source == IPI ? "ipi" : "timer",
+		params[BUDGET].val, m->skipped);
 }
 
 /* Not before it is certain that there will be something to write. */
@@ -348,7 +353,7 @@ static void open_csv(void)
 	fputs("hits_pct,poll_ns_per_halt,cpu_ns_per_halt,late,early,extra", csv);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%s", scalars[i].name);
-	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source\n", csv);
+	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped\n", csv);
 }
 
 static void pin_to(unsigned int nr)
@@ -385,10 +390,12 @@ static u64 thread_cpu_ns(void)
 static void measure(struct kvm_vcpu *vcpu, u32 period_us, struct measurement *m)
 {
 	struct stats start;
+	s64 skipped;
 
 	run_phase(vcpu, period_us, nr_warmup, UCALL_SYNC);
 
 	read_stats(vcpu, &start);
+	skipped = read_new_stat(vcpu, SKIPPED);
 	m->elapsed_ns = monotonic_ns();
 	m->cpu_ns = thread_cpu_ns();
 	run_phase(vcpu, period_us, nr_halts, UCALL_DONE);
@@ -396,6 +403,7 @@ static void measure(struct kvm_vcpu *vcpu, u32 period_us, struct measurement *m)
 	m->elapsed_ns = monotonic_ns() - m->elapsed_ns;
 	read_stats(vcpu, &m->stats);
 	sub_stats(&m->stats, &start);
+	m->skipped = read_new_stat(vcpu, SKIPPED) - skipped;
 }
 
 static void run_period(u32 period_us)
@@ -453,7 +461,7 @@ static void parse_source(const char *name)
 static void help(const char *name)
 {
 	printf("usage: %s [-h] [-w timer|ipi] [-p us,...] [-n halts] [-u halts] [-m ns]\n", name);
-	printf("\t[-g factor] [-G ns] [-s divisor] [-c cpu[,cpu]] [-H] [-o file]\n\n");
+	printf("\t[-g factor] [-G ns] [-s divisor] [-b percent] [-c cpu[,cpu]] [-H] [-o file]\n\n");
 	printf("-w: What wakes up the vCPU: its timer, or an IPI (default: timer).\n");
 	printf("-p: Periods of the timer or the IPIs, in us (default: 5,20,50,150,1000).\n");
 	printf("-n: Measured halts per period (default: %u).\n", nr_halts);
@@ -462,6 +470,7 @@ static void help(const char *name)
 	printf("    (KVM_CAP_HALT_POLL; default: as the module says).\n");
 	printf("-g, -G, -s: Set halt_poll_ns_grow, _grow_start (in ns) and _shrink for the\n");
 	printf("    time of the test, for all VMs of the host (default: leave them alone).\n");
+	printf("-b: Likewise halt_poll_budget, percent of the time that a vCPU may poll.\n");
 	printf("-c: CPU to run the vCPU on, and CPU for the one that sends IPIs (default: any).\n");
 	printf("-H: Print the histogram.\n");
 	printf("-o: Write the results to this file as well, as CSV.\n");
@@ -471,7 +480,7 @@ static void parse_options(int argc, char *argv[])
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "hw:p:n:u:m:g:G:s:c:Ho:")) != -1) {
+	while ((opt = getopt(argc, argv, "hw:p:n:u:m:g:G:s:b:c:Ho:")) != -1) {
 		switch (opt) {
 		case 'w':
 			parse_source(optarg);
@@ -503,6 +512,9 @@ static void parse_options(int argc, char *argv[])
 			break;
 		case 's':
 			wanted_params[SHRINK] = parse_u32(opt, optarg, 0, UINT_MAX);
+			break;
+		case 'b':
+			wanted_params[BUDGET] = parse_u32(opt, optarg, 0, 100);
 			break;
 		case 'o':
 			csv_path = optarg;

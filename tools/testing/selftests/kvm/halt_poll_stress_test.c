@@ -26,7 +26,9 @@
  * module's parameters, or the VM's own maximum, at random.  Again no wakeup may
  * be lost, the stats must agree with each other, and each change of an interval
  * that is traced must start where the last one ended, and be one that the kernel's
- * own header makes under some of the parameters that were in use.
+ * own header makes under some of the parameters that were in use.  Where a VM can
+ * have all parameters of its own, which KVM is to take and to use as a whole, they
+ * are rewritten as well: then the change must be one under all of one set.
  *
  * No time is judged.  Random numbers start from a fixed seed (-S), but threads do
  * not repeat.
@@ -51,6 +53,7 @@
 /* Under fire, each vCPU, however slow the host is. */
 #define MIN_HALTS		200
 #define MAX_VALUES		6
+#define SETS_IN_A_ROW		32
 
 enum source { TIMER, IPI, INJECTED, SIGNAL, KICK, NR_SOURCES };
 
@@ -524,11 +527,27 @@ static const struct values values[NR_PARAMS] = {
 	[GROW]		= { 5, { 2, 0, 1, 3, 429497 } },
 	[GROW_START]	= { 4, { 10000, 0, 5000, 300000 } },
 	[SHRINK]	= { 4, { 2, 0, 1, 4 } },
+	/* No interval depends on it, but whether there is a poll. */
+	[BUDGET]	= { 4, { 100, 0, 50, 5 } },
 };
 
+/*
+ * What a VM is given as a whole.  However the two get mixed, some of the intervals
+ * change as under neither (see check_mixtures()).
+ */
+static const struct tuning tunings[] = {
+	{ .max_ns = 50021, .grow = 4, .grow_start_ns = 5003, .shrink = 2 },
+	{ .max_ns = 300007, .grow = 7, .grow_start_ns = 60013, .shrink = 5 },
+};
+
+enum fire_kind { MODULE, OWN_MAX, OWN_SETS };
+
 struct fire {
-	struct kvm_vm *vm;		/* its own maximum is rewritten; NULL: the module's */
-	struct values legal[NR_PARAMS];
+	enum fire_kind kind;
+	struct kvm_vm *vm;		/* whose own maximum or tuning is rewritten */
+	struct values legal[NR_PARAMS];	/* any of each */
+	/* Or these, each as a whole: */
+	struct kvm_halt_poll_params sets[ARRAY_SIZE(tunings)];
 	/* The intervals, as the trace tells them. */
 	unsigned int interval_ns[NR_VCPUS];
 	bool known[NR_VCPUS];
@@ -544,19 +563,59 @@ struct writer {
 	unsigned int nr;
 };
 
-static bool rewrite(struct fire *f, u64 *random)
+static bool rewrite_param(u64 what)
 {
-	u64 what = next_random(random);
-	unsigned int i = f->vm ? HALT_POLL_NS : what % NR_PARAMS;
+	unsigned int i = what % NR_PARAMS;
 	unsigned int val = values[i].val[(what >> 32) % values[i].nr];
 	char text[16];
 	int len;
 
-	if (f->vm)
-		return !__vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, val);
+	if (params[i].val < 0)
+		return true;
 
 	len = snprintf(text, sizeof(text), "%u", val);
 	return pwrite(params[i].fd, text, len, 0) == len;
+}
+
+/* Of its own, or, where it can be dropped, the module's. */
+static bool rewrite_own_max(const struct fire *f, u64 what)
+{
+	static const struct tuning inherit = { .flags = KVM_HALT_POLL_INHERIT };
+	unsigned int i = (what >> 32) % f->legal[HALT_POLL_NS].nr;
+
+	if (i == values[HALT_POLL_NS].nr)
+		return !__set_tuning(f->vm, &inherit);
+	return !__vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, values[HALT_POLL_NS].val[i]);
+}
+
+/* By turns and many in a row: a mixture would last for some ns only. */
+static bool rewrite_sets(struct kvm_vm *vm, u64 what)
+{
+	struct tuning t;
+	int i;
+
+	for (i = 0; i < SETS_IN_A_ROW; i++) {
+		t = tunings[(what + i) % ARRAY_SIZE(tunings)];
+		t.flags = KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW |
+			  KVM_HALT_POLL_GROW_START_NS | KVM_HALT_POLL_SHRINK;
+		if (__set_tuning(vm, &t))
+			return false;
+	}
+	return true;
+}
+
+static bool rewrite(struct fire *f, u64 *random)
+{
+	u64 what = next_random(random);
+
+	switch (f->kind) {
+	case OWN_MAX:
+		return rewrite_own_max(f, what);
+	case OWN_SETS:
+		return rewrite_sets(f->vm, what);
+	default:
+		return rewrite_param(what);
+	}
 }
 
 /* What it writes must not come after what puts the parameters back. */
@@ -605,10 +664,10 @@ static bool leads_to(unsigned int from, unsigned int to, const struct kvm_halt_p
 }
 
 /* Try all parameters, as the digits of a number. */
-static bool is_legal(const struct fire *f, unsigned int from, unsigned int to)
+static bool is_legal_mixed(const struct fire *f, unsigned int from, unsigned int to)
 {
 	unsigned int combination, rest, val[NR_PARAMS], i;
-	struct kvm_halt_poll_params p;
+	struct kvm_halt_poll_params p = {};
 
 	for (combination = 0;; combination++) {
 		rest = combination;
@@ -626,6 +685,23 @@ static bool is_legal(const struct fire *f, unsigned int from, unsigned int to)
 		if (leads_to(from, to, &p))
 			return true;
 	}
+}
+
+/* What the VM has is one of the sets, and all of it. */
+static bool is_legal_in_sets(const struct fire *f, unsigned int from, unsigned int to)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(f->sets); i++) {
+		if (leads_to(from, to, &f->sets[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_legal(const struct fire *f, unsigned int from, unsigned int to)
+{
+	return f->kind == OWN_SETS ? is_legal_in_sets(f, from, to) : is_legal_mixed(f, from, to);
 }
 
 static void check_change(struct fire *f, const struct trace_event *e)
@@ -714,6 +790,74 @@ static void reset_params(void)
 		read_param(&params[i]);
 }
 
+/* Would an interval that either set leads to change as under neither? */
+static bool mixture_shows(const struct fire *f, const struct kvm_halt_poll_params *mixture)
+{
+	unsigned int from[] = {
+		0, f->sets[0].max_ns, f->sets[1].max_ns,
+		f->sets[0].grow_start_ns, f->sets[1].grow_start_ns,
+		f->sets[0].grow_start_ns * f->sets[0].grow,
+		f->sets[1].max_ns / f->sets[0].shrink, f->sets[1].max_ns / f->sets[1].shrink,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(from); i++) {
+		if (!is_legal_in_sets(f, from[i], kvm_halt_poll_cap(from[i], mixture)) ||
+		    !is_legal_in_sets(f, from[i], kvm_halt_poll_grow(from[i], mixture)) ||
+		    !is_legal_in_sets(f, from[i], kvm_halt_poll_shrink(from[i], mixture)))
+			return true;
+	}
+	return false;
+}
+
+/* Each parameter from the one or from the other: 2^4 ways, of which two are right. */
+static void check_mixtures(const struct fire *f)
+{
+	const struct kvm_halt_poll_params *sets = f->sets;
+	unsigned int way;
+
+	for (way = 1; way < 15; way++) {
+		const struct kvm_halt_poll_params mixture = {
+			.max_ns = sets[way & 1].max_ns,
+			.grow = sets[way >> 1 & 1].grow,
+			.grow_start_ns = sets[way >> 2 & 1].grow_start_ns,
+			.shrink = sets[way >> 3 & 1].shrink,
+		};
+
+		TEST_ASSERT(mixture_shows(f, &mixture), "Mixture %u would not be seen", way);
+	}
+}
+
+static void prepare_sets(struct fire *f)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tunings); i++) {
+		f->sets[i] = (struct kvm_halt_poll_params) {
+			.max_ns = tunings[i].max_ns,
+			.grow = tunings[i].grow,
+			.grow_start_ns = tunings[i].grow_start_ns,
+			.shrink = tunings[i].shrink,
+		};
+	}
+	check_mixtures(f);
+	TEST_ASSERT(rewrite_sets(f->vm, 0), "Cannot give the VM a tuning: %s", strerror(errno));
+}
+
+static void prepare_own_max(struct fire *f)
+{
+	struct values *max = &f->legal[HALT_POLL_NS];
+	int i;
+
+	for (i = 0; i < NR_PARAMS; i++)
+		f->legal[i] = (struct values) { 1, { params[i].val } };
+	max->nr = values[HALT_POLL_NS].nr;
+	memcpy(max->val, values[HALT_POLL_NS].val, sizeof(max->val));
+	if (has_tuning())
+		max->val[max->nr++] = params[HALT_POLL_NS].val;
+	vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, max->val[0]);
+}
+
 /* Returns NULL, or why the parameters cannot be rewritten. */
 static const char *prepare_params(struct fire *f)
 {
@@ -721,12 +865,9 @@ static const char *prepare_params(struct fire *f)
 	int i;
 
 	for (i = 0; i < NR_PARAMS; i++) {
-		if (f->vm && i != HALT_POLL_NS) {
-			f->legal[i] = (struct values) { 1, { params[i].val } };
-			continue;
-		}
 		f->legal[i] = values[i];
-		if (f->vm)
+		/* No budget on this kernel. */
+		if (params[i].val < 0)
 			continue;
 		if (!open_param(&params[i]))
 			return "The module's parameters cannot be set";
@@ -734,8 +875,25 @@ static const char *prepare_params(struct fire *f)
 		if (problem)
 			return problem;
 	}
-	if (f->vm)
-		vm_enable_cap(f->vm, KVM_CAP_HALT_POLL, values[HALT_POLL_NS].val[0]);
+	/* For no interval. */
+	f->legal[BUDGET].nr = 1;
+	return NULL;
+}
+
+/* Returns NULL, or why not. */
+static const char *prepare(struct fire *f)
+{
+	if (f->kind == MODULE)
+		return prepare_params(f);
+	if (!kvm_has_cap(KVM_CAP_HALT_POLL))
+		return "No KVM_CAP_HALT_POLL";
+	if (f->kind == OWN_SETS && !has_tuning())
+		return "KVM_CAP_HALT_POLL has no flags on this kernel";
+
+	if (f->kind == OWN_SETS)
+		prepare_sets(f);
+	else
+		prepare_own_max(f);
 	return NULL;
 }
 
@@ -786,12 +944,12 @@ static void run_under_fire(struct fire *f, struct kvm_vm *vm, struct kvm_vcpu *v
 	check_trace(f);
 }
 
-static void test_under_fire(const char *name, bool own_max)
+static void test_under_fire(const char *name, enum fire_kind kind)
 {
 	char name_of_intervals[96];
 	struct kvm_vcpu *vcpus[NR_VCPUS];
-	const char *problem = NULL;
-	struct fire f = {};
+	struct fire f = { .kind = kind };
+	const char *problem;
 	struct kvm_vm *vm;
 	int result, i;
 	u64 ns;
@@ -799,14 +957,10 @@ static void test_under_fire(const char *name, bool own_max)
 	snprintf(name_of_intervals, sizeof(name_of_intervals), "%s, intervals", name);
 	vm = create_halting_vm(NR_VCPUS, vcpus, guest_under_fire);
 	setup_guest(vm);
-	f.vm = own_max ? vm : NULL;
+	f.vm = vm;
 	for (i = 0; i < NR_VCPUS; i++)
 		f.known[i] = true;
-	if (own_max && !kvm_has_cap(KVM_CAP_HALT_POLL))
-		problem = "No KVM_CAP_HALT_POLL";
-	else
-		problem = prepare_params(&f);
-
+	problem = prepare(&f);
 	if (problem) {
 		result = skip("%s", problem);
 		report_result(name, result);
@@ -826,7 +980,7 @@ static void help(const char *name)
 	printf("usage: %s [-h] [-n halts] [-t seconds] [-S seed]\n\n", name);
 	printf("-n: Halts for each wake source, with polling and without (default: %u).\n",
 	       nr_halts);
-	printf("-t: How long to rewrite parameters, twice, in s, at least (default: %u).\n",
+	printf("-t: How long to rewrite parameters, three times, in s, at least (default: %u).\n",
 	       seconds);
 	printf("-S: Where random numbers start from (default: %u).\n", seed);
 }
@@ -871,7 +1025,7 @@ int main(int argc, char *argv[])
 	reset_params();
 	emulated = print_host_arch();
 
-	ksft_set_plan(2 * NR_SOURCES + 4);
+	ksft_set_plan(2 * NR_SOURCES + 6);
 	for (source = 0; source < NR_SOURCES; source++) {
 		for (i = 0; i < 2; i++) {
 			snprintf(name, sizeof(name), "%s ends %s", source_names[source],
@@ -879,7 +1033,8 @@ int main(int argc, char *argv[])
 			report_result(name, test_wakeups(source, i));
 		}
 	}
-	test_under_fire("parameters rewritten while vCPUs halt", false);
-	test_under_fire("maximum of the VM rewritten while it halts", true);
+	test_under_fire("parameters rewritten while vCPUs halt", MODULE);
+	test_under_fire("maximum of the VM rewritten while it halts", OWN_MAX);
+	test_under_fire("tuning of the VM rewritten as a whole while it halts", OWN_SETS);
 	ksft_finished();
 }

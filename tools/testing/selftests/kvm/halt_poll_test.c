@@ -24,6 +24,11 @@
  * The stats must agree with each other, with the trace, and with the clock, and
  * those of polling must stand still if there is none.
  *
+ * Where KVM has a stat of the interval, it must be what the header says, too; where
+ * it has a budget, polling must keep within it, and polls that are skipped must
+ * change nothing; and where a VM can have all parameters of its own, so must the
+ * trajectories be that belong to these.  Kernels without are no failure: skips.
+ *
  * Not seen from here: halts of exactly the maximum, and invalid wakeups, which
  * only s390 has.
  */
@@ -43,6 +48,10 @@
 #define MAX_SCALE		1000
 /* The module's maximum where VMs have their own. */
 #define MODULE_MAX_NS		80000
+/* Halts with one budget. */
+#define BUDGET_HALTS		500
+#define BUDGET_PERIOD_US	100
+#define BUDGET_MAX_NS		200000
 
 /* Halts under the same conditions. */
 struct phase {
@@ -52,12 +61,14 @@ struct phase {
 	unsigned int ends_at_ns;	/* the interval that they lead to */
 	bool forbidden;			/* by the guest, on x86 in MSR_KVM_POLL_CONTROL */
 	bool contended;			/* another task wants the CPU */
+	struct tuning own;		/* given to the VM at first, if any */
 };
 
 struct trajectory {
 	const char *name;
 	unsigned int grow, grow_start_ns, shrink;
 	bool own_max;			/* set by KVM_CAP_HALT_POLL */
+	bool tuned;			/* the phases have tunings, no max_ns */
 	struct phase phases[MAX_PHASES];
 };
 
@@ -204,6 +215,85 @@ static const struct trajectory trajectories[] = {
 			{ .halts = 2, .period_us = 120, .max_ns = UINT_MAX, .ends_at_ns = 20000 },
 		},
 	},
+	/* A tuning of the VM's own; the module's maximum is MODULE_MAX_NS. */
+	{
+		.name = "own maximum by its flag, dropped again",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .tuned = true,
+		.phases = {
+			{ .halts = 8, .period_us = 120, .ends_at_ns = 160000,
+			  .own = { .flags = KVM_HALT_POLL_MAX_NS, .max_ns = 160000 } },
+			{ .halts = 3, .period_us = 30, .ends_at_ns = MODULE_MAX_NS,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+		},
+	}, {
+		.name = "own grow, dropped again",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 0, .tuned = true,
+		.phases = {
+			{ .halts = 4, .period_us = 60, .ends_at_ns = 70000,
+			  .own = { .flags = KVM_HALT_POLL_GROW, .grow = 7 } },
+			{ .halts = 2, .period_us = 1000, .ends_at_ns = 0,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+			{ .halts = 3, .period_us = 60, .ends_at_ns = MODULE_MAX_NS },
+		},
+	}, {
+		.name = "own grow_start, dropped again",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .tuned = true,
+		.phases = {
+			{ .halts = 4, .period_us = 60, .ends_at_ns = 70000,
+			  .own = { .flags = KVM_HALT_POLL_GROW_START_NS,
+				   .grow_start_ns = 70000 } },
+			{ .halts = 2, .period_us = 1000, .ends_at_ns = 0 },
+			{ .halts = 5, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+		},
+	}, {
+		.name = "own shrink, dropped again",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .tuned = true,
+		.phases = {
+			{ .halts = 6, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+			  .own = { .flags = KVM_HALT_POLL_SHRINK, .shrink = 1 } },
+			{ .halts = 3, .period_us = 1000, .ends_at_ns = MODULE_MAX_NS },
+			{ .halts = 5, .period_us = 1000, .ends_at_ns = 0,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+		},
+	}, {
+		.name = "own budget of 0, dropped again",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .tuned = true,
+		.phases = {
+			{ .halts = 6, .period_us = 60, .ends_at_ns = MODULE_MAX_NS },
+			{ .halts = 5, .period_us = 1000, .ends_at_ns = MODULE_MAX_NS,
+			  .own = { .flags = KVM_HALT_POLL_BUDGET, .budget = 0 } },
+			{ .halts = 5, .period_us = 1000, .ends_at_ns = 0,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+		},
+	}, {
+		.name = "own values, one after the other",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .tuned = true,
+		.phases = {
+			{ .halts = 2, .period_us = 60, .ends_at_ns = 5000,
+			  .own = { .flags = KVM_HALT_POLL_GROW_START_NS | KVM_HALT_POLL_GROW,
+				   .grow_start_ns = 5000, .grow = 1 } },
+			{ .halts = 6, .period_us = 120, .ends_at_ns = 135000,
+			  .own = { .flags = KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW,
+				   .max_ns = 160000, .grow = 3 } },
+			{ .halts = 4, .period_us = 1000, .ends_at_ns = 0,
+			  .own = { .flags = KVM_HALT_POLL_SHRINK, .shrink = 4 } },
+			{ .halts = 6, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+		},
+	}, {
+		.name = "own values, all at once",
+		.grow = 2, .grow_start_ns = 10000, .shrink = 2, .tuned = true,
+		.phases = {
+			{ .halts = 7, .period_us = 120, .ends_at_ns = 150000,
+			  .own = { .flags = HALT_POLL_FLAGS & ~KVM_HALT_POLL_INHERIT,
+				   .max_ns = 150000, .grow = 3, .grow_start_ns = 6000,
+				   .shrink = 5, .budget = 100 } },
+			{ .halts = 4, .period_us = 1000, .ends_at_ns = 0 },
+			{ .halts = 6, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+			  .own = { .flags = KVM_HALT_POLL_INHERIT } },
+		},
+	},
 };
 
 struct changes {
@@ -223,6 +313,8 @@ struct halt {
 	bool known;				/* is after_ns, as none was lost since? */
 	struct changes changes;
 	struct stats stats;
+	s64 skipped;				/* polls, for want of budget */
+	s64 stat_ns;				/* the interval, by its stat; -1: none */
 };
 
 struct guest {
@@ -230,8 +322,9 @@ struct guest {
 	struct kvm_vcpu *vcpu;
 	struct kvm_halt_poll_params params;
 	unsigned int interval_ns;
-	bool known;		/* the interval, as far as the trace told all of it */
+	bool known;		/* the interval: there is a stat, or the trace told all of it */
 	struct stats stats;
+	s64 skipped;
 };
 
 static unsigned int scale = 1;
@@ -255,6 +348,14 @@ static void guest_code(void)
 		GUEST_ASSERT(wakeups[0].nr_irqs);
 		GUEST_SYNC(0);
 	}
+}
+
+static const char no_budget[] = "No parameter halt_poll_budget on this kernel";
+static const char no_tuning[] = "KVM_CAP_HALT_POLL has no flags on this kernel";
+
+static bool has_budget(void)
+{
+	return params[BUDGET].val >= 0;
 }
 
 /* All times of the tables are for fast hosts. */
@@ -300,21 +401,37 @@ static void read_trace(struct halt *h)
 	}
 }
 
-static void halt_once(struct guest *g, struct halt *h)
+static void begin_halt(struct guest *g, struct halt *h)
 {
-	struct stats start = g->stats;
-
 	memset(h, 0, sizeof(*h));
 	h->before_ns = g->interval_ns;
 	h->after_ns = g->interval_ns;
 	h->known = g->known;
-	run_to_ucall(g->vcpu, UCALL_SYNC, GUARD_S);
+}
+
+static void finish_halt(struct guest *g, struct halt *h)
+{
+	struct stats start = g->stats;
 
 	read_stats(g->vcpu, &g->stats);
 	h->stats = g->stats;
 	sub_stats(&h->stats, &start);
+	h->skipped = read_new_stat(g->vcpu, SKIPPED) - g->skipped;
+	g->skipped += h->skipped;
 	if (trace)
 		read_trace(h);
+	h->stat_ns = read_new_stat(g->vcpu, INTERVAL);
+	if (h->stat_ns >= 0) {
+		h->after_ns = h->stat_ns;
+		h->known = true;
+	}
+}
+
+static void halt_once(struct guest *g, struct halt *h)
+{
+	begin_halt(g, h);
+	run_to_ucall(g->vcpu, UCALL_SYNC, GUARD_S);
+	finish_halt(g, h);
 }
 
 static u64 polled_ns(const struct halt *h)
@@ -331,7 +448,8 @@ static void move_interval(struct guest *g, unsigned int to, struct changes *want
 
 /*
  * What KVM should have done.  A poll that did not last for the interval hit, or
- * was cut short: the interval stays as it is.  Returns whether KVM should poll.
+ * was cut short, or skipped: the interval stays as it is.  Returns whether KVM
+ * should poll, which is certain with budgets of 0 and 100 alone.
  */
 static bool predict(struct guest *g, const struct phase *phase, const struct halt *h,
 		    struct changes *wanted)
@@ -347,7 +465,7 @@ static bool predict(struct guest *g, const struct phase *phase, const struct hal
 	if (!phase->forbidden && polled_ns(h) >= polls_ns)
 		move_interval(g, kvm_halt_poll_next(polls_ns, h->ns, h->valid, &g->params),
 			      wanted);
-	return polls_ns;
+	return polls_ns && g->params.budget;
 }
 
 static bool same_changes(const struct changes *a, const struct changes *b)
@@ -370,16 +488,21 @@ static bool check_halt(struct guest *g, const struct phase *phase, const struct 
 {
 	s64 attempted = h->stats.val[ATTEMPTED];
 	struct changes wanted;
-	bool polls;
+	bool polls, skips;
 
 	polls = predict(g, phase, h, &wanted);
-	if (same_changes(&h->changes, &wanted) && attempted == polls)
+	skips = g->interval_ns && !g->params.budget;
+	if (same_changes(&h->changes, &wanted) && attempted == polls && h->skipped == skips &&
+	    (h->stat_ns < 0 || h->stat_ns == g->interval_ns))
 		return true;
 
 	ksft_print_msg("interval %u, maximum %u, halt of %lu ns\n", h->before_ns,
 		       g->params.max_ns, h->ns);
-	ksft_print_msg("  polls: wanted %d, got %ld, of %lu ns\n", polls, attempted,
-		       polled_ns(h));
+	ksft_print_msg("  polls: wanted %d, got %ld, of %lu ns; skipped: wanted %d, got %ld\n",
+		       polls, attempted, polled_ns(h), skips, h->skipped);
+	if (h->stat_ns >= 0)
+		ksft_print_msg("  interval: wanted %u, the stat says %ld\n", g->interval_ns,
+			       h->stat_ns);
 	print_changes("wanted", &wanted);
 	print_changes("traced", &h->changes);
 	return false;
@@ -511,10 +634,47 @@ static void tell_guest(struct guest *g, unsigned int period_us, bool forbidden)
 	sync_global_to_guest(g->vm, polling_forbidden);
 }
 
+/* As the module's parameters are. */
+static void follow_module(struct guest *g)
+{
+	g->params = (struct kvm_halt_poll_params) {
+		.max_ns = params[HALT_POLL_NS].val,
+		.grow = params[GROW].val,
+		.grow_start_ns = params[GROW_START].val,
+		.shrink = params[SHRINK].val,
+		.budget = has_budget() ? params[BUDGET].val : 100,
+	};
+}
+
+/* All times of a tuning are for fast hosts, too. */
+static void tune(struct guest *g, const struct tuning *own)
+{
+	struct tuning t = *own;
+
+	t.max_ns = scaled(t.max_ns);
+	t.grow_start_ns = scaled(t.grow_start_ns);
+	set_tuning(g->vm, &t);
+
+	if (t.flags & KVM_HALT_POLL_INHERIT)
+		follow_module(g);
+	if (t.flags & KVM_HALT_POLL_MAX_NS)
+		g->params.max_ns = t.max_ns;
+	if (t.flags & KVM_HALT_POLL_GROW)
+		g->params.grow = t.grow;
+	if (t.flags & KVM_HALT_POLL_GROW_START_NS)
+		g->params.grow_start_ns = t.grow_start_ns;
+	if (t.flags & KVM_HALT_POLL_SHRINK)
+		g->params.shrink = t.shrink;
+	if (t.flags & KVM_HALT_POLL_BUDGET)
+		g->params.budget = t.budget;
+}
+
 static int run_phase(struct guest *g, const struct phase *phase)
 {
 	int result;
 
+	if (phase->own.flags)
+		tune(g, &phase->own);
 	tell_guest(g, phase->period_us, phase->forbidden);
 	if (phase->contended)
 		start_spinning();
@@ -524,6 +684,7 @@ static int run_phase(struct guest *g, const struct phase *phase)
 	return result;
 }
 
+/* A budget that there is not is none to set. */
 static int set_params(unsigned int max_ns, unsigned int grow, unsigned int grow_start_ns,
 		      unsigned int shrink)
 {
@@ -532,11 +693,14 @@ static int set_params(unsigned int max_ns, unsigned int grow, unsigned int grow_
 		[GROW]		= grow,
 		[GROW_START]	= scaled(grow_start_ns),
 		[SHRINK]	= shrink,
+		[BUDGET]	= 100,
 	};
 	const char *problem;
 	int i;
 
 	for (i = 0; i < NR_PARAMS; i++) {
+		if (i == BUDGET && !has_budget())
+			continue;
 		problem = set_param(&params[i], wanted[i]);
 		if (problem)
 			return skip("%s", problem);
@@ -550,12 +714,8 @@ static void create_guest(struct guest *g)
 	g->vm = create_halting_vm(1, &g->vcpu, guest_code);
 	g->known = true;
 	read_stats(g->vcpu, &g->stats);
-	g->params = (struct kvm_halt_poll_params) {
-		.max_ns = params[HALT_POLL_NS].val,
-		.grow = params[GROW].val,
-		.grow_start_ns = params[GROW_START].val,
-		.shrink = params[SHRINK].val,
-	};
+	g->skipped = read_new_stat(g->vcpu, SKIPPED);
+	follow_module(g);
 }
 
 static void set_own_max(struct guest *g, unsigned int max_ns)
@@ -582,7 +742,7 @@ static int run_phases(const struct trajectory *t)
 	for (; phase < t->phases + MAX_PHASES && phase->halts && !result; phase++) {
 		if (t->own_max)
 			set_own_max(&g, phase->max_ns);
-		else
+		else if (!t->tuned)
 			problem = set_module_max(&g, phase->max_ns);
 		result = problem ? skip("%s", problem) : run_phase(&g, phase);
 	}
@@ -611,8 +771,10 @@ static int run_trajectory(const struct trajectory *t)
 		return skip("No way for the guest to forbid polling");
 	if (t->own_max && !kvm_has_cap(KVM_CAP_HALT_POLL))
 		return skip("No KVM_CAP_HALT_POLL");
+	if (t->tuned && !has_tuning())
+		return skip("%s", no_tuning);
 
-	result = set_params(t->own_max ? MODULE_MAX_NS : t->phases[0].max_ns,
+	result = set_params(t->own_max || t->tuned ? MODULE_MAX_NS : t->phases[0].max_ns,
 			    t->grow, t->grow_start_ns, t->shrink);
 	return result ? result : run_phases(t);
 }
@@ -759,6 +921,7 @@ static const unsigned int defaults[NR_PARAMS] = {
 	[GROW]		= 2,
 	[GROW_START]	= 10000,
 	[SHRINK]	= 2,
+	[BUDGET]	= 100,
 };
 
 static bool on_command_line(const char *name)
@@ -775,6 +938,11 @@ static bool on_command_line(const char *name)
 	return strstr(line, wanted);
 }
 
+static bool lacks_budget(const struct param *p)
+{
+	return p == &params[BUDGET] && !has_budget();
+}
+
 /* Who may have set a parameter: the kernel's command line, modprobe, any script. */
 static int test_default(struct param *p, unsigned int wanted)
 {
@@ -782,6 +950,8 @@ static int test_default(struct param *p, unsigned int wanted)
 	if (p->val == wanted)
 		return KSFT_PASS;
 
+	if (lacks_budget(p))
+		return skip("%s", no_budget);
 	if (p->val >= 0 && on_command_line(p->name))
 		return skip("%ld comes from the kernel's command line", p->val);
 	if (p->val >= 0 && !getenv("HALT_POLL_DEFAULTS"))
@@ -792,22 +962,28 @@ static int test_default(struct param *p, unsigned int wanted)
 	return KSFT_FAIL;
 }
 
-static const struct {
+struct text_value {
 	const char *text;
-	s64 val;
-} good_values[] = {
-	{ "0", 0 }, { "1", 1 }, { "123456\n", 123456 }, { "0x10", 16 },
-	{ "4294967295", UINT_MAX },
+	s64 val;		/* what it means, or -1 */
+	int error;		/* what it is refused with */
 };
 
-/* What sysfs makes of no bytes at all, 0 and no error, is no value either. */
-static const struct {
-	const char *text;
-	int error;
-} bad_values[] = {
-	{ "-1", EINVAL }, { "4294967296", ERANGE }, { "18446744073709551617", ERANGE },
-	{ "", 0 }, { "\n", EINVAL }, { " ", EINVAL }, { "text", EINVAL }, { "20000x", EINVAL },
-	{ "20000 1", EINVAL }, { "1.5", EINVAL }, { "0x", EINVAL },
+static const struct text_value values[] = {
+	{ "0", 0 }, { "1", 1 }, { "100\n", 100 }, { "0x10", 16 },
+	/* What sysfs makes of no bytes at all, 0 and no error, is no value either. */
+	{ "", -1, 0 },
+	{ "-1", -1, EINVAL }, { "4294967296", -1, ERANGE },
+	{ "18446744073709551617", -1, ERANGE }, { "\n", -1, EINVAL }, { " ", -1, EINVAL },
+	{ "text", -1, EINVAL }, { "20x", -1, EINVAL }, { "20 1", -1, EINVAL },
+	{ "1.5", -1, EINVAL }, { "0x", -1, EINVAL },
+	{}
+}, counts[] = {
+	{ "101", 101 }, { "123456", 123456 }, { "4294967295", UINT_MAX },
+	{}
+}, percents[] = {
+	{ "50", 50 }, { "100", 100 },
+	{ "101", -1, EINVAL }, { "123456", -1, EINVAL }, { "4294967295", -1, EINVAL },
+	{}
 };
 
 static bool takes(struct param *p, const char *text, s64 wanted)
@@ -837,12 +1013,24 @@ static bool refuses(struct param *p, const char *text, int error)
 	return false;
 }
 
+static bool test_texts(struct param *p, const struct text_value *v)
+{
+	bool ok = true;
+
+	for (; v->text; v++)
+		ok &= v->val < 0 ? refuses(p, v->text, v->error) : takes(p, v->text, v->val);
+	return ok;
+}
+
 static int test_values(struct param *p)
 {
+	bool percent = p == &params[BUDGET];
 	struct stat st;
 	char path[96];
-	bool ok = true;
-	int i;
+	bool ok;
+
+	if (lacks_budget(p))
+		return skip("%s", no_budget);
 
 	param_path(p->name, path, sizeof(path));
 	if (stat(path, &st)) {
@@ -858,11 +1046,9 @@ static int test_values(struct param *p)
 	if (!open_param(p))
 		return skip("Cannot write it: %s", strerror(errno));
 
-	for (i = 0; i < ARRAY_SIZE(good_values); i++)
-		ok = takes(p, good_values[i].text, good_values[i].val) && ok;
-	for (i = 0; i < ARRAY_SIZE(bad_values); i++)
-		ok = refuses(p, bad_values[i].text, bad_values[i].error) && ok;
-	ok = takes(p, p->old, strtoul(p->old, NULL, 10)) && ok;
+	ok = test_texts(p, values);
+	ok &= test_texts(p, percent ? percents : counts);
+	ok &= takes(p, p->old, strtoul(p->old, NULL, 10));
 	return ok ? KSFT_PASS : KSFT_FAIL;
 }
 
@@ -966,6 +1152,363 @@ static int test_stats(const struct stats_case *c)
 	return ok ? result : KSFT_FAIL;
 }
 
+/* Halts under a budget, summed up. */
+struct spending {
+	s64 polls, skipped, hits;
+	u64 polled_ns, elapsed_ns;
+	u64 overrun_ns;		/* by how much one poll exceeded its interval, at most */
+	u64 earned_ns;		/* what the budget allows, if no more than a poll is saved */
+};
+
+static void spend(struct spending *s, const struct halt *h, unsigned int budget, u64 ns)
+{
+	u64 poll_ns = polled_ns(h);
+
+	s->polls += h->stats.val[ATTEMPTED];
+	s->hits += h->stats.val[SUCCESSFUL];
+	s->skipped += h->skipped;
+	s->polled_ns += poll_ns;
+	s->elapsed_ns += ns;
+	s->earned_ns += min(ns * budget / 100, (u64)scaled(BUDGET_MAX_NS));
+	if (poll_ns > h->before_ns)
+		s->overrun_ns = max(s->overrun_ns, poll_ns - h->before_ns);
+}
+
+/* A skipped poll must leave the interval as it is; one of several halts may have. */
+static bool skip_is_quiet(const struct halt *h)
+{
+	if (!h->skipped || h->stats.val[ATTEMPTED] || h->stats.val[EXITS] > 1)
+		return true;
+	if (!h->changes.nr && h->before_ns == h->after_ns)
+		return true;
+
+	ksft_print_msg("interval %u to %u although the poll was skipped\n", h->before_ns,
+		       h->after_ns);
+	return false;
+}
+
+static const char *budget_problem(const struct spending *s, unsigned int budget)
+{
+	u64 allowed_ns = s->elapsed_ns * budget / 100 + scaled(BUDGET_MAX_NS);
+
+	if (budget == 100 && s->skipped)
+		return "polls were skipped, without a limit";
+	if (!budget && s->polls)
+		return "polls without any budget";
+	if (budget && !s->polls)
+		return "no polls at all";
+	if (s->polls && !s->hits)
+		return "the polls that started were in vain";
+	/* What a poll takes too long is paid for later, but for the last one's. */
+	if (s->polled_ns > allowed_ns + s->overrun_ns)
+		return "polling took more than the budget";
+	if (s->skipped > s->polls && 2 * (s->polled_ns + scaled(BUDGET_MAX_NS)) < s->earned_ns)
+		return "polls were skipped that the budget allows";
+	return NULL;
+}
+
+static int run_budget(struct guest *g, unsigned int budget)
+{
+	struct spending s = {};
+	const char *problem;
+	u64 start, now;
+	struct halt h;
+	int i;
+
+	problem = set_param(&params[BUDGET], budget);
+	if (problem)
+		return skip("%s", problem);
+
+	start = monotonic_ns();
+	for (i = 0; i < BUDGET_HALTS; i++) {
+		halt_once(g, &h);
+		g->interval_ns = h.after_ns;
+		now = monotonic_ns();
+		spend(&s, &h, budget, now - start);
+		start = now;
+		if (!skip_is_quiet(&h))
+			return KSFT_FAIL;
+	}
+
+	ksft_print_msg("budget %u: %ld polls, %ld hit, %ld skipped, polling took %lu of %lu us (%.1f %%)\n",
+		       budget, s.polls, s.hits, s.skipped, s.polled_ns / 1000,
+		       s.elapsed_ns / 1000, 100.0 * s.polled_ns / s.elapsed_ns);
+	problem = budget_problem(&s, budget);
+	if (!problem)
+		return KSFT_PASS;
+	ksft_print_msg("budget %u: %s\n", budget, problem);
+	return KSFT_FAIL;
+}
+
+/* Let the interval grow until polls hit. */
+static bool grow_to_hits(struct guest *g)
+{
+	int tries = 20 * TRIES_PER_HALT, hits = 0;
+	struct halt h;
+
+	while (hits < 3 && tries--) {
+		halt_once(g, &h);
+		g->interval_ns = h.after_ns;
+		hits = h.stats.val[SUCCESSFUL] ? hits + 1 : 0;
+	}
+	return hits == 3;
+}
+
+/* Needs no trace: a guest woken so often that polling would take nearly all the time. */
+static int test_budget(unsigned int budget)
+{
+	struct guest g;
+	int result;
+
+	if (!has_budget())
+		return skip("%s", no_budget);
+	if (!new_stats[SKIPPED].offset) {
+		ksft_print_msg("A budget, but no stat %s\n", new_stats[SKIPPED].name);
+		return KSFT_FAIL;
+	}
+	result = set_params(BUDGET_MAX_NS, 2, 10000, 1);
+	if (result)
+		return result;
+
+	create_guest(&g);
+	tell_guest(&g, BUDGET_PERIOD_US, false);
+	if (grow_to_hits(&g))
+		result = run_budget(&g, budget);
+	else
+		result = skip("No polls that hit (try -x %u)", scale * 4);
+	kvm_vm_free(g.vm);
+	return result;
+}
+
+static const unsigned int budgets[] = { 100, 50, 20, 10, 5, 0 };
+
+/* Old kernels return 1, and no flag is 1. */
+static int test_flags(void)
+{
+	int flags = kvm_check_cap(KVM_CAP_HALT_POLL), of_vm;
+	struct guest g;
+
+	if (flags <= 1)
+		return skip("%s", no_tuning);
+
+	create_guest(&g);
+	of_vm = vm_check_cap(g.vm, KVM_CAP_HALT_POLL);
+	kvm_vm_free(g.vm);
+	if (flags == (1 | HALT_POLL_FLAGS) && of_vm == flags)
+		return KSFT_PASS;
+
+	ksft_print_msg("wanted %#x, got %#x, and %#x for a VM\n", 1 | HALT_POLL_FLAGS, flags,
+		       of_vm);
+	return KSFT_FAIL;
+}
+
+/* Two VMs take turns, each with values of its own; then one drops them. */
+static const struct {
+	bool second;
+	struct phase phase;
+} turns[] = {
+	{ false, { .halts = 2, .period_us = 120, .ends_at_ns = 30000,
+		   .own = { .flags = KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW,
+			    .max_ns = 160000, .grow = 3 } } },
+	{ true,  { .halts = 3, .period_us = 60, .ends_at_ns = 20000,
+		   .own = { .flags = KVM_HALT_POLL_GROW_START_NS | KVM_HALT_POLL_SHRINK,
+			    .grow_start_ns = 5000, .shrink = 0 } } },
+	{ false, { .halts = 2, .period_us = 120, .ends_at_ns = 160000 } },
+	{ true,  { .halts = 2, .period_us = 60, .ends_at_ns = MODULE_MAX_NS } },
+	{ false, { .halts = 1, .period_us = 1000, .ends_at_ns = 80000 } },
+	{ true,  { .halts = 1, .period_us = 1000, .ends_at_ns = 0 } },
+	/* They change, and one goes. */
+	{ false, { .halts = 1, .period_us = 1000, .ends_at_ns = 20000,
+		   .own = { .flags = KVM_HALT_POLL_SHRINK, .shrink = 4 } } },
+	{ true,  { .halts = 2, .period_us = 60, .ends_at_ns = 20000,
+		   .own = { .flags = KVM_HALT_POLL_INHERIT } } },
+	{ false, { .halts = 2, .period_us = 120, .ends_at_ns = 160000 } },
+	{ true,  { .halts = 3, .period_us = 60, .ends_at_ns = MODULE_MAX_NS } },
+};
+
+static int test_two_vms(void)
+{
+	struct guest guests[2];
+	int i, result;
+
+	if (!trace)
+		return skip("%s", no_trace);
+	if (!has_tuning())
+		return skip("%s", no_tuning);
+	result = set_params(MODULE_MAX_NS, 2, 10000, 2);
+	if (result)
+		return result;
+
+	create_guest(&guests[0]);
+	create_guest(&guests[1]);
+	for (i = 0; i < ARRAY_SIZE(turns) && !result; i++)
+		result = run_phase(&guests[turns[i].second], &turns[i].phase);
+	kvm_vm_free(guests[0].vm);
+	kvm_vm_free(guests[1].vm);
+	return result;
+}
+
+static void *run_once(void *arg)
+{
+	struct kvm_vcpu *vcpu = arg;
+
+	run_to_ucall(vcpu, UCALL_SYNC, GUARD_S);
+	return NULL;
+}
+
+/*
+ * While the vCPU is blocked in a halt that no poll covers, its VM gets values with
+ * which the interval shrinks otherwise: that halt has to go by these.
+ */
+static int test_tune_blocked(void)
+{
+	static const struct phase grow = {
+		.halts = 6, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+	}, sleep = {
+		.halts = 1, .period_us = 50000,
+	};
+	static const struct tuning own = { .flags = KVM_HALT_POLL_SHRINK, .shrink = 4 };
+	pthread_t thread;
+	struct guest g;
+	struct halt h;
+	int result;
+
+	if (!trace)
+		return skip("%s", no_trace);
+	if (!has_tuning())
+		return skip("%s", no_tuning);
+	result = set_params(MODULE_MAX_NS, 2, 10000, 2);
+	if (result)
+		return result;
+
+	create_guest(&g);
+	result = run_phase(&g, &grow);
+	if (!result) {
+		tell_guest(&g, sleep.period_us, false);
+		begin_halt(&g, &h);
+		TEST_ASSERT(!pthread_create(&thread, NULL, run_once, g.vcpu), "No thread");
+		usleep(scaled(sleep.period_us) / 5);
+		tune(&g, &own);
+		pthread_join(thread, NULL);
+		finish_halt(&g, &h);
+		if (!can_judge(&g, &h) || h.ns < scaled(sleep.period_us) * 1000ull / 2)
+			result = skip("The vCPU was not halted all the time");
+		else if (!check_halt(&g, &sleep, &h))
+			result = KSFT_FAIL;
+	}
+	kvm_vm_free(g.vm);
+	return result;
+}
+
+/* Each would change a value, or drop them all, if it was taken in part. */
+static const struct {
+	u32 flags;
+	u64 args[4];
+} refused_tunings[] = {
+	/* No such flag, alone and beside one. */
+	{ 1, { 20000 } },
+	{ 1 << 7, { 20000 } },
+	{ 1u << 31, { 20000 } },
+	{ KVM_HALT_POLL_MAX_NS | 1 << 7, { 20000 } },
+	/* Not by itself, or with values. */
+	{ KVM_HALT_POLL_INHERIT | KVM_HALT_POLL_MAX_NS, { 20000 } },
+	{ KVM_HALT_POLL_INHERIT | KVM_HALT_POLL_BUDGET, { 0, 0, 0, 50 } },
+	{ KVM_HALT_POLL_INHERIT, { 20000 } },
+	{ KVM_HALT_POLL_INHERIT, { 0, 0, 0, 1 } },
+	/* Too wide. */
+	{ KVM_HALT_POLL_MAX_NS, { 1ull << 32 | 20000 } },
+	{ KVM_HALT_POLL_MAX_NS, { ULLONG_MAX } },
+	{ KVM_HALT_POLL_GROW_START_NS, { 0, 0, 1ull << 32 | 20000 } },
+	{ KVM_HALT_POLL_BUDGET, { 0, 0, 0, 1ull << 32 } },
+	{ KVM_HALT_POLL_BUDGET, { 0, 0, 0, ULLONG_MAX } },
+	{ 0, { 1ull << 32 | 20000 } },
+	/* Without their flag. */
+	{ KVM_HALT_POLL_GROW, { 20000, 7 } },
+	{ KVM_HALT_POLL_GROW, { 0, 1ull << 32 | 7 } },
+	{ KVM_HALT_POLL_SHRINK, { 0, 1ull << 32 | 7 } },
+	{ KVM_HALT_POLL_MAX_NS, { 20000, 7 } },
+	{ KVM_HALT_POLL_MAX_NS, { 20000, 0, 20000 } },
+	{ KVM_HALT_POLL_MAX_NS, { 20000, 0, 0, 1 } },
+	/* More than all of the time, with values that are right. */
+	{ KVM_HALT_POLL_BUDGET, { 0, 0, 0, 101 } },
+	{ KVM_HALT_POLL_BUDGET | KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW,
+	  { 20000, 7, 0, 101 } },
+};
+
+static bool refuses_tuning(struct kvm_vm *vm, int i)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_HALT_POLL,
+		.flags = refused_tunings[i].flags,
+	};
+	int ret;
+
+	memcpy(cap.args, refused_tunings[i].args, sizeof(refused_tunings[i].args));
+	ret = __vm_ioctl(vm, KVM_ENABLE_CAP, &cap);
+	if (ret == -1 && errno == EINVAL)
+		return true;
+
+	ksft_print_msg("flags %#x, args %#llx %#llx %#llx %#llx: wanted EINVAL, got %d (%s)\n",
+		       cap.flags, cap.args[0], cap.args[1], cap.args[2], cap.args[3], ret,
+		       ret ? strerror(errno) : "accepted");
+	return false;
+}
+
+/* What is refused leaves a VM's values as they were, and the lack of them. */
+static int test_refused_tunings(bool tuned)
+{
+	static const struct phase grow = {
+		.halts = 7, .period_us = 60, .ends_at_ns = MODULE_MAX_NS,
+	}, decay = {
+		.halts = 4, .period_us = 1000, .ends_at_ns = 0,
+	};
+	static const struct tuning own = {
+		.flags = HALT_POLL_FLAGS & ~KVM_HALT_POLL_INHERIT,
+		.max_ns = MODULE_MAX_NS, .grow = 4, .grow_start_ns = 5000, .shrink = 5,
+		.budget = 100,
+	};
+	struct guest g;
+	int i, result;
+
+	if (!trace)
+		return skip("%s", no_trace);
+	if (!has_tuning())
+		return skip("%s", no_tuning);
+	result = set_params(tuned ? 0 : MODULE_MAX_NS, 2, 10000, 2);
+	if (result)
+		return result;
+
+	create_guest(&g);
+	if (tuned)
+		tune(&g, &own);
+	for (i = 0; i < ARRAY_SIZE(refused_tunings) && !result; i++) {
+		if (!refuses_tuning(g.vm, i))
+			result = KSFT_FAIL;
+	}
+	if (!result)
+		result = run_phase(&g, &grow);
+	if (!result)
+		result = run_phase(&g, &decay);
+	kvm_vm_free(g.vm);
+	return result;
+}
+
+/* That its values are right is seen after each halt above. */
+static int test_interval_stat(void)
+{
+	const struct vcpu_stat *stat = &new_stats[INTERVAL];
+	u32 wanted = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS | KVM_STATS_BASE_POW10;
+
+	if (!stat->offset)
+		return skip("No vCPU stat %s on this kernel", stat->name);
+	if (stat->flags == wanted && stat->exponent == -9)
+		return KSFT_PASS;
+
+	ksft_print_msg("%s: wanted flags %#x, exponent -9, got %#x, %d\n", stat->name, wanted,
+		       stat->flags, stat->exponent);
+	return KSFT_FAIL;
+}
+
 /* Contention is for one CPU, which threads created later inherit. */
 static void pin_to_one_cpu(void)
 {
@@ -1012,7 +1555,8 @@ int main(int argc, char *argv[])
 	setup_cleanup(undo_everything);
 	open_trace();
 
-	ksft_set_plan(2 * NR_PARAMS + ARRAY_SIZE(trajectories) + ARRAY_SIZE(stats_cases) + 2);
+	ksft_set_plan(2 * NR_PARAMS + ARRAY_SIZE(trajectories) + ARRAY_SIZE(stats_cases) +
+		      ARRAY_SIZE(budgets) + 8);
 	for (i = 0; i < NR_PARAMS; i++) {
 		snprintf(name, sizeof(name), "%s, default", params[i].name);
 		report_result(name, test_default(&params[i], defaults[i]));
@@ -1025,5 +1569,15 @@ int main(int argc, char *argv[])
 	report_result("KVM_CAP_HALT_POLL refuses flags and wide values", test_refused_values());
 	for (i = 0; i < ARRAY_SIZE(stats_cases); i++)
 		report_result(stats_cases[i].name, test_stats(&stats_cases[i]));
+	report_result("vCPU stat of the interval", test_interval_stat());
+	for (i = 0; i < ARRAY_SIZE(budgets); i++) {
+		snprintf(name, sizeof(name), "budget of %u %%", budgets[i]);
+		report_result(name, test_budget(budgets[i]));
+	}
+	report_result("KVM_CAP_HALT_POLL reports its flags", test_flags());
+	report_result("two VMs with values of their own", test_two_vms());
+	report_result("own values given to a vCPU that is blocked", test_tune_blocked());
+	report_result("own values refused, the module's hold", test_refused_tunings(false));
+	report_result("own values refused, those before hold", test_refused_tunings(true));
 	ksft_finished();
 }

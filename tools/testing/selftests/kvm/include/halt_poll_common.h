@@ -105,9 +105,9 @@ static inline void run_to_ucall(struct kvm_vcpu *vcpu, u64 wanted, unsigned int 
 		    exit_reason_str(vcpu->run->exit_reason));
 }
 
-enum { HALT_POLL_NS, GROW, GROW_START, SHRINK, NR_PARAMS };
+enum { HALT_POLL_NS, GROW, GROW_START, SHRINK, BUDGET, NR_PARAMS };
 
-/* KVM's module parameters; -1 is "absent". */
+/* KVM's module parameters; -1 is "absent", as the budget is on older kernels. */
 static struct param {
 	const char *name;
 	s64 val;
@@ -118,7 +118,53 @@ static struct param {
 	[GROW]		= { "halt_poll_ns_grow", -1, "", -1 },
 	[GROW_START]	= { "halt_poll_ns_grow_start", -1, "", -1 },
 	[SHRINK]	= { "halt_poll_ns_shrink", -1, "", -1 },
+	[BUDGET]	= { "halt_poll_budget", -1, "", -1 },
 };
+
+/* What older kernels' headers lack; their KVM refuses any flag. */
+#ifndef KVM_HALT_POLL_INHERIT
+#define KVM_HALT_POLL_MAX_NS		(1 << 1)
+#define KVM_HALT_POLL_GROW		(1 << 2)
+#define KVM_HALT_POLL_SHRINK		(1 << 3)
+#define KVM_HALT_POLL_GROW_START_NS	(1 << 4)
+#define KVM_HALT_POLL_BUDGET		(1 << 5)
+#define KVM_HALT_POLL_INHERIT		(1 << 6)
+#endif
+
+#define HALT_POLL_FLAGS		(KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW |	\
+				 KVM_HALT_POLL_SHRINK |				\
+				 KVM_HALT_POLL_GROW_START_NS |			\
+				 KVM_HALT_POLL_BUDGET | KVM_HALT_POLL_INHERIT)
+
+/* What a VM can be given of its own; flags say what of it. */
+struct tuning {
+	u32 flags;
+	unsigned int max_ns, grow, grow_start_ns, shrink, budget;
+};
+
+/* KVM wants to see 0 where nothing is to be set, as is what no flag names. */
+static inline int __set_tuning(struct kvm_vm *vm, const struct tuning *t)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_HALT_POLL,
+		.flags = t->flags,
+		.args = { t->max_ns, (u64)t->shrink << 32 | t->grow, t->grow_start_ns, t->budget },
+	};
+
+	return __vm_ioctl(vm, KVM_ENABLE_CAP, &cap);
+}
+
+static inline void set_tuning(struct kvm_vm *vm, const struct tuning *t)
+{
+	int ret = __set_tuning(vm, t);
+
+	TEST_ASSERT(!ret, "KVM_CAP_HALT_POLL, flags %#x: %s", t->flags, strerror(errno));
+}
+
+static inline bool has_tuning(void)
+{
+	return kvm_check_cap(KVM_CAP_HALT_POLL) > 1;
+}
 
 static inline void param_path(const char *name, char *path, int size)
 {
@@ -233,6 +279,8 @@ enum { SUCCESS_HIST, FAIL_HIST, WAIT_HIST, NR_HISTS };
 static struct vcpu_stat {
 	const char *name;
 	u64 offset;
+	u32 flags;
+	s16 exponent;
 } scalars[NR_STATS] = {
 	[EXITS]		= { HALT_EXITS_STAT },
 	[ATTEMPTED]	= { "halt_attempted_poll" },
@@ -250,6 +298,14 @@ static struct vcpu_stat {
 struct stats {
 	s64 val[NR_STATS];
 	u64 hist[NR_HISTS][HIST_BUCKETS];
+};
+
+/* Those that older kernels lack: their offset remains 0. */
+enum { SKIPPED, INTERVAL, NR_NEW_STATS };
+
+static struct vcpu_stat new_stats[NR_NEW_STATS] = {
+	[SKIPPED]	= { "halt_poll_skipped" },
+	[INTERVAL]	= { "halt_poll_ns" },
 };
 
 /* The library's own reader aborts if it does not know the stat. */
@@ -275,6 +331,8 @@ static inline bool find_stat(int fd, struct vcpu_stat *stat, unsigned int size)
 			return false;
 		if (!strncmp(u.desc.name, stat->name, header.name_size)) {
 			stat->offset = header.data_offset + u.desc.offset;
+			stat->flags = u.desc.flags;
+			stat->exponent = u.desc.exponent;
 			return u.desc.size == size;
 		}
 	}
@@ -294,6 +352,22 @@ static inline void read_stats(struct kvm_vcpu *vcpu, struct stats *s)
 		      sizeof(s->hist[i]);
 	TEST_ASSERT(ok, "Cannot read the vCPU's stats");
 	close(fd);
+}
+
+/* Returns -1 if this kernel does not have it. */
+static inline s64 read_new_stat(struct kvm_vcpu *vcpu, int nr)
+{
+	s64 val = -1;
+	int fd;
+
+	if (!new_stats[nr].offset)
+		return -1;
+
+	fd = vcpu_get_stats_fd(vcpu);
+	TEST_ASSERT(pread(fd, &val, sizeof(val), new_stats[nr].offset) == sizeof(val),
+		    "Cannot read the vCPU's stat %s", new_stats[nr].name);
+	close(fd);
+	return val;
 }
 
 static inline void sub_stats(struct stats *s, const struct stats *start)
@@ -395,6 +469,8 @@ static inline void require_stats(struct kvm_vcpu *vcpu)
 	for (i = 0; i < NR_HISTS; i++)
 		__TEST_REQUIRE(find_stat(fd, &hists[i], HIST_BUCKETS), "No vCPU stat %s of %u",
 			       hists[i].name, HIST_BUCKETS);
+	for (i = 0; i < NR_NEW_STATS; i++)
+		find_stat(fd, &new_stats[i], 1);
 	close(fd);
 }
 

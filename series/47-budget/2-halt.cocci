@@ -1,0 +1,53 @@
+// files: virt/kvm/kvm_main.c
+@ affords @
+typedef bool, ktime_t;
+@@
+ static void kvm_vcpu_adapt_halt_poll_ns(struct kvm_vcpu *vcpu, u64 halt_ns)
+ { ... }
++
++static bool kvm_vcpu_affords_poll(struct kvm_vcpu *vcpu, ktime_t now,
++				  const struct kvm_halt_poll_params *params)
++{
++	if (kvm_halt_poll_affords(&vcpu->halt_poll_credit, ktime_to_ns(now),
++				  vcpu->halt_poll_ns, params))
++		return true;
++
++	++vcpu->stat.generic.halt_poll_skipped;
++	return false;
++}
+
+@ parameters @
+symbol vcpu, max_halt_poll_ns;
+@@
+ void kvm_vcpu_halt(struct kvm_vcpu *vcpu)
+ {
+- unsigned int max_halt_poll_ns = kvm_max_halt_poll_ns(vcpu->kvm);
++ struct kvm_halt_poll_params params = kvm_halt_poll_params(vcpu->kvm);
+ <...
+- max_halt_poll_ns
++ params.max_ns
+ ...>
+ }
+
+@ skip @
+symbol start, cur, poll_end, do_halt_poll, poll_cut_short, vcpu, params;
+@@
+ start = cur = poll_end = ktime_get();
++
++/* A skipped poll tells as little about the interval as one cut short. */
++ if (do_halt_poll && !kvm_vcpu_affords_poll(vcpu, start, &params)) {
++	do_halt_poll = false;
++	poll_cut_short = true;
++ }
++
+ if (do_halt_poll) { ... }
+
+@ charge @
+symbol vcpu, start, poll_end, waited;
+@@
+- if (do_halt_poll)
++ if (do_halt_poll) {
++	kvm_halt_poll_charge(&vcpu->halt_poll_credit,
++			     ktime_to_ns(poll_end) - ktime_to_ns(start));
+ 	update_halt_poll_stats(vcpu, start, poll_end, !waited);
++ }
