@@ -42,10 +42,12 @@ same_twice()
 	cmp "$dir/run/repeat-1$1/console.log" "$dir/run/repeat-2$1/console.log"
 }
 
-# last_tap <file>: the last of its documents.
+# last_tap <name> <file>: counts the last of its documents.
 last_tap()
 {
-	awk '/^TAP version / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$1"
+	awk '/^TAP version / { text = "" } { text = text $0 "\n" } END { printf "%s", text }' \
+		"$2" >"$out/$1.tap" || true
+	tap "$1" "$out/$1.tap"
 }
 
 # In virtual time alone, one thread for all CPUs: where each has a thread of its own,
@@ -59,13 +61,12 @@ on_cpu()
 	check "boot-two-cpus$suffix" boot "two-cpus$suffix" "$cpu" -m virtual -s 2 -t 900 \
 		-j "$ROOT/harness/two-cpus.job"
 	tap "kunit$suffix" "$dir/run/two-cpus$suffix/console.log"
-	tap "stress-test$suffix" "$dir/run/two-cpus$suffix/result.txt"
+	last_tap "stress-test$suffix" "$dir/run/two-cpus$suffix/result.txt"
 	check "boot-one-cpu$suffix" boot "one-cpu$suffix" "$cpu" -m virtual -t 600 \
 		-j "$ROOT/harness/one-cpu.job" -c kunit.enable=0
 	tap "selftests$suffix" "$dir/run/one-cpu$suffix/result.txt"
 	check "repeats$suffix" same_twice "$suffix" "$cpu"
-	last_tap "$dir/run/repeat-1$suffix/result.txt" >"$out/behaviour-test$suffix.tap" || true
-	tap "behaviour-test$suffix" "$out/behaviour-test$suffix.tap"
+	last_tap "behaviour-test$suffix" "$dir/run/repeat-1$suffix/result.txt"
 }
 
 # What is missing is missing on one CPU as on the next.

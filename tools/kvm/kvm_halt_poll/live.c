@@ -131,8 +131,8 @@ static bool read_status(int pid, char comm[16], int *tgid)
 	if (!file)
 		return false;
 	while (!found && fgets(line, sizeof(line), file)) {
-		sscanf(line, "Name:\t%15[^\n]", comm);
-		found = sscanf(line, "Tgid:\t%d", tgid) == 1;
+		if (sscanf(line, "Name:\t%15[^\n]", comm) != 1)
+			found = sscanf(line, "Tgid:\t%d", tgid) == 1;
 	}
 	fclose(file);
 	return found;
@@ -214,6 +214,30 @@ void live_drop_gone(struct live *l, void (*forget)(struct vcpu *vcpu))
 	l->trace->nr_vcpus = kept;
 }
 
+static int pass_change(struct live *l, struct live_vcpu *v, const struct pending *p)
+{
+	const struct change change = {
+		.time_ns = p->time_ns,
+		.old_ns = p->event.old_ns,
+		.new_ns = p->event.new_ns,
+	};
+
+	v->vcpu.id = p->event.id;
+	return l->sink->change(l->sink->ctx, &v->vcpu, &change);
+}
+
+static int pass_halt(struct live *l, struct live_vcpu *v, const struct pending *p)
+{
+	const struct halt halt = {
+		.time_ns = p->time_ns,
+		.ns = p->event.ns,
+		.waited = p->event.waited,
+		.valid = p->event.valid,
+	};
+
+	return l->sink->halt(l->sink->ctx, &v->vcpu, &halt);
+}
+
 static int deliver_event(struct live *l, const struct pending *p)
 {
 	const struct event *e = &p->event;
@@ -231,21 +255,7 @@ static int deliver_event(struct live *l, const struct pending *p)
 		return 0;
 	}
 	v->time_ns = p->time_ns;
-	if (p->kind == EVENT_CHANGE) {
-		const struct change change = {
-			.time_ns = p->time_ns, .old_ns = e->old_ns, .new_ns = e->new_ns,
-		};
-
-		v->vcpu.id = e->id;
-		return l->sink->change(l->sink->ctx, &v->vcpu, &change);
-	} else {
-		const struct halt halt = {
-			.time_ns = p->time_ns, .ns = e->ns, .waited = e->waited,
-			.valid = e->valid,
-		};
-
-		return l->sink->halt(l->sink->ctx, &v->vcpu, &halt);
-	}
+	return p->kind == EVENT_CHANGE ? pass_change(l, v, p) : pass_halt(l, v, p);
 }
 
 static int by_time(const void *a, const void *b)

@@ -140,7 +140,7 @@ static bool set(struct options *o, unsigned int flag, const char *text)
 		o->plot = text;
 		return *text && strcmp(text, "-");
 	case OPTION_DURATION:
-		return parse_seconds(text, 1e-9, &o->seconds);
+		return parse_seconds(text, 1 / 1e9, &o->seconds);
 	case OPTION_PERIOD:
 		return parse_seconds(text, 0.1, &o->seconds);
 	case OPTION_COUNT:
