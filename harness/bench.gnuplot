@@ -27,6 +27,6 @@ set ylabel "%"
 set yrange [0:100]
 unset key
 plot for [i=1:words(settings)] csv using "period_us":(only(word(settings, i), \
-	column("poll_ns_per_halt") / column("period_us") / 10)) \
+	100 * column("poll_ns_per_halt") / column("elapsed_ns_per_halt"))) \
 	with linespoints linewidth (6 - i) pointtype 7 pointsize (1.2 - i * 0.15) title word(settings, i)
 unset multiplot

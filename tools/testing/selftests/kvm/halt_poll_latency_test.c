@@ -312,13 +312,14 @@ static void report(u32 period_us, const struct measurement *m)
 	double poll_ns = (double)(val[SUCCESS_NS] + val[FAIL_NS]) / nr_halts;
 	double hits = 100.0 * val[SUCCESSFUL] / nr_halts;
 	double cpu_ns = (double)m->cpu_ns / nr_halts;
+	double elapsed_ns = (double)m->elapsed_ns / nr_halts;
 	int i;
 
 	ksft_print_msg("%u us: %u halts, min %lu p50 %lu p90 %lu p99 %lu p99.9 %lu max %lu ns\n",
 		       period_us, nr_halts, to_ns(lat.min), p50, p90, p99, p999,
 		       to_ns(lat.max));
-	ksft_print_msg("%u us: poll hits %.1f %%, per halt polled %.1f ns, CPU time %.1f ns\n",
-		       period_us, hits, poll_ns, cpu_ns);
+	ksft_print_msg("%u us: poll hits %.1f %%, per halt polled %.1f ns of %.1f ns, CPU time %.1f ns\n",
+		       period_us, hits, poll_ns, elapsed_ns, cpu_ns);
 	ksft_print_msg("%u us: late %lu, early %lu, extra %lu", period_us, lat.late,
 		       lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
@@ -335,9 +336,9 @@ static void report(u32 period_us, const struct measurement *m)
 		cpu_ns, lat.late, lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%ld", val[i]);
-	fprintf(csv, ",%ld,%ld,%ld,%ld,%s,%ld,%ld\n", max_ns(), params[GROW].val,
+	fprintf(csv, ",%ld,%ld,%ld,%ld,%s,%ld,%ld,%.1f\n", max_ns(), params[GROW].val,
 		params[GROW_START].val, params[SHRINK].val, source == IPI ? "ipi" : "timer",
-		params[BUDGET].val, m->skipped);
+		params[BUDGET].val, m->skipped, elapsed_ns);
 }
 
 /* Not before it is certain that there will be something to write. */
@@ -353,7 +354,7 @@ static void open_csv(void)
 	fputs("hits_pct,poll_ns_per_halt,cpu_ns_per_halt,late,early,extra", csv);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%s", scalars[i].name);
-	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped\n", csv);
+	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped,elapsed_ns_per_halt\n", csv);
 }
 
 static void pin_to(unsigned int nr)
