@@ -22,7 +22,7 @@ symbol vcpu, max_halt_poll_ns;
  void kvm_vcpu_halt(struct kvm_vcpu *vcpu)
  {
 - unsigned int max_halt_poll_ns = kvm_max_halt_poll_ns(vcpu->kvm);
-+ struct kvm_halt_poll_params params = kvm_halt_poll_params(vcpu->kvm);
++ struct kvm_halt_poll_params params = kvm_halt_poll_limits(vcpu->kvm);
  <...
 - max_halt_poll_ns
 + params.max_ns

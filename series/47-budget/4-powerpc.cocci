@@ -22,7 +22,7 @@ symbol params, vc, do_sleep;
  static void kvmppc_vcore_blocked(struct kvmppc_vcore *vc)
  {
 - struct kvm_halt_poll_params params;
-+ struct kvm_halt_poll_params params = kvm_halt_poll_params(vc->kvm);
++ struct kvm_halt_poll_params params = kvm_halt_poll_limits(vc->kvm);
  ...
  int do_sleep = 1;
 + bool do_poll;
