@@ -1,21 +1,4 @@
 // files: virt/kvm/kvm_main.c
-@ affords @
-typedef bool, ktime_t;
-@@
- static void kvm_vcpu_adapt_halt_poll_ns(struct kvm_vcpu *vcpu, u64 halt_ns)
- { ... }
-+
-+static bool kvm_vcpu_affords_poll(struct kvm_vcpu *vcpu, ktime_t now,
-+				  const struct kvm_halt_poll_params *params)
-+{
-+	if (kvm_halt_poll_affords(&vcpu->halt_poll_credit, ktime_to_ns(now),
-+				  vcpu->halt_poll_ns, params))
-+		return true;
-+
-+	++vcpu->stat.generic.halt_poll_skipped;
-+	return false;
-+}
-
 @ parameters @
 symbol vcpu, max_halt_poll_ns;
 @@
