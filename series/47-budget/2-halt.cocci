@@ -1,28 +1,11 @@
 // files: virt/kvm/kvm_main.c
-@ affords @
-typedef bool, ktime_t;
-@@
- static void kvm_vcpu_adapt_halt_poll_ns(struct kvm_vcpu *vcpu, u64 halt_ns)
- { ... }
-+
-+static bool kvm_vcpu_affords_poll(struct kvm_vcpu *vcpu, ktime_t now,
-+				  const struct kvm_halt_poll_params *params)
-+{
-+	if (kvm_halt_poll_affords(&vcpu->halt_poll_credit, ktime_to_ns(now),
-+				  vcpu->halt_poll_ns, params))
-+		return true;
-+
-+	++vcpu->stat.generic.halt_poll_skipped;
-+	return false;
-+}
-
 @ parameters @
 symbol vcpu, max_halt_poll_ns;
 @@
  void kvm_vcpu_halt(struct kvm_vcpu *vcpu)
  {
 - unsigned int max_halt_poll_ns = kvm_max_halt_poll_ns(vcpu->kvm);
-+ struct kvm_halt_poll_params params = kvm_halt_poll_params(vcpu->kvm);
++ struct kvm_halt_poll_params params = kvm_halt_poll_limits(vcpu->kvm);
  <...
 - max_halt_poll_ns
 + params.max_ns

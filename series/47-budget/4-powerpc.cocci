@@ -1,28 +1,11 @@
 // files: arch/powerpc/kvm/book3s_hv.c
-@ affords @
-typedef bool, ktime_t;
-@@
- static int kvmppc_vcore_check_block(struct kvmppc_vcore *vc)
- { ... }
-+
-+static bool kvmppc_vcore_affords_poll(struct kvmppc_vcore *vc, ktime_t now,
-+				      const struct kvm_halt_poll_params *params)
-+{
-+	if (kvm_halt_poll_affords(&vc->halt_poll_credit, ktime_to_ns(now),
-+				  vc->halt_poll_ns, params))
-+		return true;
-+
-+	++vc->runner->stat.generic.halt_poll_skipped;
-+	return false;
-+}
-
 @ declare @
 symbol params, vc, do_sleep;
 @@
  static void kvmppc_vcore_blocked(struct kvmppc_vcore *vc)
  {
 - struct kvm_halt_poll_params params;
-+ struct kvm_halt_poll_params params = kvm_halt_poll_params(vc->kvm);
++ struct kvm_halt_poll_params params = kvm_halt_poll_limits(vc->kvm);
  ...
  int do_sleep = 1;
 + bool do_poll;
