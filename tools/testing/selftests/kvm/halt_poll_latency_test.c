@@ -318,8 +318,8 @@ static void report(u32 period_us, const struct measurement *m)
 	ksft_print_msg("%u us: %u halts, min %lu p50 %lu p90 %lu p99 %lu p99.9 %lu max %lu ns\n",
 		       period_us, nr_halts, to_ns(lat.min), p50, p90, p99, p999,
 		       to_ns(lat.max));
-	ksft_print_msg("%u us: poll hits %.1f %%, per halt polled %.1f ns of %.1f ns, CPU time %.1f ns\n",
-		       period_us, hits, poll_ns, elapsed_ns, cpu_ns);
+	ksft_print_msg("%u us: poll hits %.1f %%, per halt %.1f ns, polled %.1f, CPU time %.1f\n",
+		       period_us, hits, elapsed_ns, poll_ns, cpu_ns);
 	ksft_print_msg("%u us: late %lu, early %lu, extra %lu", period_us, lat.late,
 		       lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
@@ -354,7 +354,8 @@ static void open_csv(void)
 	fputs("hits_pct,poll_ns_per_halt,cpu_ns_per_halt,late,early,extra", csv);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%s", scalars[i].name);
-	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped,elapsed_ns_per_halt\n", csv);
+	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped", csv);
+	fputs(",elapsed_ns_per_halt\n", csv);
 }
 
 static void pin_to(unsigned int nr)

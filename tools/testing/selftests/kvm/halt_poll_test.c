@@ -1230,7 +1230,7 @@ static int run_budget(struct guest *g, unsigned int budget)
 			return KSFT_FAIL;
 	}
 
-	ksft_print_msg("budget %u: %ld polls, %ld hit, %ld skipped, polling took %lu of %lu us (%.1f %%)\n",
+	ksft_print_msg("budget %u: %ld polls, %ld hit, %ld skipped, %lu of %lu us (%.1f %%)\n",
 		       budget, s.polls, s.hits, s.skipped, s.polled_ns / 1000,
 		       s.elapsed_ns / 1000, 100.0 * s.polled_ns / s.elapsed_ns);
 	problem = budget_problem(&s, budget);

@@ -123,12 +123,12 @@ static struct param {
 
 /* What older kernels' headers lack; their KVM refuses any flag. */
 #ifndef KVM_HALT_POLL_INHERIT
-#define KVM_HALT_POLL_MAX_NS		(1 << 1)
-#define KVM_HALT_POLL_GROW		(1 << 2)
-#define KVM_HALT_POLL_SHRINK		(1 << 3)
-#define KVM_HALT_POLL_GROW_START_NS	(1 << 4)
-#define KVM_HALT_POLL_BUDGET		(1 << 5)
-#define KVM_HALT_POLL_INHERIT		(1 << 6)
+#define KVM_HALT_POLL_MAX_NS		BIT(1)
+#define KVM_HALT_POLL_GROW		BIT(2)
+#define KVM_HALT_POLL_SHRINK		BIT(3)
+#define KVM_HALT_POLL_GROW_START_NS	BIT(4)
+#define KVM_HALT_POLL_BUDGET		BIT(5)
+#define KVM_HALT_POLL_INHERIT		BIT(6)
 #endif
 
 #define HALT_POLL_FLAGS		(KVM_HALT_POLL_MAX_NS | KVM_HALT_POLL_GROW |	\
