@@ -335,9 +335,9 @@ static void report(u32 period_us, const struct measurement *m)
 		cpu_ns, lat.late, lat.early, lat.extra);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%ld", val[i]);
-	fprintf(csv, ",%ld,%ld,%ld,%ld,%s,%ld,%ld\n", max_ns(), params[GROW].val,
+	fprintf(csv, ",%ld,%ld,%ld,%ld,%s,%ld,%ld,%lu\n", max_ns(), params[GROW].val,
 		params[GROW_START].val, params[SHRINK].val, source == IPI ? "ipi" : "timer",
-		params[BUDGET].val, m->skipped);
+		params[BUDGET].val, m->skipped, m->elapsed_ns);
 }
 
 /* Not before it is certain that there will be something to write. */
@@ -353,7 +353,7 @@ static void open_csv(void)
 	fputs("hits_pct,poll_ns_per_halt,cpu_ns_per_halt,late,early,extra", csv);
 	for (i = 0; i < NR_STATS; i++)
 		fprintf(csv, ",%s", scalars[i].name);
-	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped\n", csv);
+	fputs(",poll_max_ns,grow,grow_start_ns,shrink,source,budget,skipped,elapsed_ns\n", csv);
 }
 
 static void pin_to(unsigned int nr)
