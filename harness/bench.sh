@@ -109,11 +109,11 @@ budget_table()
 {
 	cat <<-'END'
 
-	Wakeups every 100 us, defaults but for halt_poll_budget, patched kernel (polls: of
-	the halts):
+	Wakeups 100 us after the guest has asked for them, defaults but for halt_poll_budget,
+	patched kernel (polls: of the halts; CPU: of the time):
 
-	| budget | polls that hit | polls skipped | CPU burned polling | latency, min / p50 / p90 / p99 |
-	|-------:|---------------:|--------------:|-------------------:|-------------------------------:|
+	|     budget | polls that hit | polls skipped | CPU burned polling | latency, min / p50 / p90 / p99 |
+	|-----------:|---------------:|--------------:|-------------------:|-------------------------------:|
 	END
 	awk -F, -v seed="${SEEDS[0]}" "$COLUMNS"'
 	v("kernel") != "patched" || v("seed") != seed || v("period_us") != 100 { next }
@@ -121,10 +121,10 @@ budget_table()
 	v("setting") == "off" { name = "no polling" }
 	v("setting") !~ /^(budget-.*|off)$/ { next }
 	{
-		row = sprintf("| %10s | %12.1f %% | %11.1f %% | %16.1f %% | %.2f / %.2f / %.2f / %.2f us |",
+		row = sprintf("| %10s | %12.1f %% | %11.1f %% | %16.1f %% | %7.2f / %.2f / %.2f / %.2f us |",
 			name, v("hits_pct"), 100 * v("skipped") / v("halts"),
-			burned(), v("min_ns") / 1000,
-			v("p50_ns") / 1000, v("p90_ns") / 1000, v("p99_ns") / 1000)
+			burned(),
+			v("min_ns") / 1000, v("p50_ns") / 1000, v("p90_ns") / 1000, v("p99_ns") / 1000)
 		if (name == "no polling")
 			last = row
 		else
