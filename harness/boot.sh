@@ -23,9 +23,10 @@ usage()
 	OUTDIR/console.log and JOB's output in OUTDIR/result.txt.
 
 	  -C CPU           one of ${CPUS[*]} (${CPUS[0]})
-	  -m real|virtual  real time, or one instruction is one nanosecond (real)
+	  -m MODE          real time with a thread for each CPU (real), with one thread for
+                   all (single), or one instruction is one nanosecond (virtual)
 	  -c CMDLINE       appended to the kernel's command line
-	  -s SMP           CPUs (2 in real time, 1 in virtual time)
+	  -s SMP           CPUs (2; in virtual time 1)
 	  -M MEM           memory, as QEMU understands it (1G)
 	  -t TIMEOUT       seconds until the run is given up (120)
 	  -r RACES         the data races that count as splats (all): see splat.sh
@@ -81,6 +82,10 @@ set_accel()
 		accel=(-accel tcg -smp "${smp:-2}")
 		cmdline="${CMDLINE_REAL:-} $cmdline"
 		;;
+	single)
+		accel=(-accel "tcg,thread=single" -smp "${smp:-2}")
+		cmdline="${CMDLINE_REAL:-} $cmdline"
+		;;
 	virtual)
 		# Repeats to the bit; that is also why the clock starts at a
 		# fixed date.
@@ -89,7 +94,7 @@ set_accel()
 			-rtc "base=2024-01-01T00:00:00,clock=vm")
 		;;
 	*)
-		die "mode '$mode' is neither real nor virtual"
+		die "mode '$mode' is none of real, single, virtual"
 		;;
 	esac
 }

@@ -50,15 +50,14 @@ last_tap()
 	tap "$1" "$out/$1.tap"
 }
 
-# In virtual time alone, one thread for all CPUs: where each has a thread of its own,
-# QEMU's SVM now and then loses an interrupt, makes a guest or the host itself triple
-# fault, on stock kernels and in KVM's own tests as well.
+# One thread for all CPUs: where each has a thread of its own, QEMU's SVM now and then
+# loses an interrupt, makes a guest or the host itself triple fault, or hang.
 on_cpu()
 {
 	local cpu=$1 suffix=
 	[[ ${#CPUS[@]} == 1 ]] || suffix=-$cpu
 
-	check "boot-two-cpus$suffix" boot "two-cpus$suffix" "$cpu" -m virtual -s 2 -t 900 \
+	check "boot-two-cpus$suffix" boot "two-cpus$suffix" "$cpu" -m single -t 900 \
 		-j "$ROOT/harness/two-cpus.job"
 	tap "kunit$suffix" "$dir/run/two-cpus$suffix/console.log"
 	last_tap "stress-test$suffix" "$dir/run/two-cpus$suffix/result.txt"
@@ -74,10 +73,10 @@ skips()
 {
 	local cpu=${CPUS[0]}
 
-	check boot-skips boot skips "$cpu" -m virtual -s 2 -t 900 -j "$ROOT/harness/skips.job" \
+	check boot-skips boot skips "$cpu" -m single -t 900 -j "$ROOT/harness/skips.job" \
 		-c kunit.enable=0
 	tap skips "$dir/run/skips/result.txt"
-	check boot-no-highres boot no-highres "$cpu" -m virtual -s 2 \
+	check boot-no-highres boot no-highres "$cpu" -m single \
 		-j "$ROOT/harness/skips.job" -c "highres=off kunit.enable=0"
 	tap skips-no-highres "$dir/run/no-highres/result.txt"
 }
