@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <kbuffer.h>
+#include <linux/kvm_halt_poll.h>
 #include <tracefs.h>
 
 #include "cmd.h"
@@ -117,6 +118,15 @@ void live_read_params(struct live *l)
 		   read_parameter("halt_poll_ns_grow", &p->grow) &&
 		   read_parameter("halt_poll_ns_grow_start", &p->grow_start_ns) &&
 		   read_parameter("halt_poll_ns_shrink", &p->shrink);
+}
+
+/* No event tells of a poll that is skipped: halts look as if they had been polled for. */
+static void warn_of_budget(void)
+{
+	unsigned int budget;
+
+	if (read_parameter("halt_poll_budget", &budget) && budget < KVM_HALT_POLL_NO_BUDGET)
+		fail("halt_poll_budget is %u: polls that KVM skips are taken for polls", budget);
 }
 
 /* Name and process of a thread; false if it is gone. */
@@ -541,6 +551,7 @@ void live_close(struct live *l)
 			tracefs_cpu_close(l->cpus[cpu]);
 	}
 	if (l->instance) {
+		warn_of_budget();
 		tracefs_event_disable(l->instance, "kvm", NULL);
 		tracefs_instance_destroy(l->instance);
 		tracefs_instance_free(l->instance);
