@@ -58,7 +58,7 @@ check-all: $(BUILD)/.installed
 
 ## make check-wakes     100,000 halts for each wake source, then a minute under fire: hours
 check-wakes: $(D)/patched/$(IMAGE) $(D)/initramfs.cpio
-	@status=0; harness/boot.sh -m virtual -s 2 -t 36000 -k $(D)/patched/$(IMAGE) -i $(D)/initramfs.cpio \
+	@status=0; harness/boot.sh -m single -t 36000 -k $(D)/patched/$(IMAGE) -i $(D)/initramfs.cpio \
 		-j harness/wakes.job -o $(D)/run/wakes -c kunit.enable=0 || status=$$?; \
 	cat $(D)/run/wakes/result.*; exit $$status
 
