@@ -26,9 +26,13 @@ usage()
 }
 
 # boot <kind> stock|patched <job> <races that count> [kernel option]
+# One thread for all CPUs, as in check.sh, but for races, which want two.
 boot()
 {
-	"$ROOT/harness/boot.sh" -k "$dir/debug-$1/$2" -i "$dir/debug.cpio" \
+	local mode=single
+
+	[[ $1 != kcsan ]] || mode=real
+	"$ROOT/harness/boot.sh" -m "$mode" -k "$dir/debug-$1/$2" -i "$dir/debug.cpio" \
 		-o "$dir/run/debug-$lane" -j "$ROOT/harness/$3" -t 900 \
 		-c "HARNESS_DEBUG=$1 ${5:-}" -r "$4"
 }
