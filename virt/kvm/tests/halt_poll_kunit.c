@@ -489,6 +489,12 @@ static u64 next_random(u64 *state)
 	return *state >> 32;
 }
 
+/* No division: 32-bit kernels have none of 64 bits.  @limit is at most 2^32. */
+static unsigned int random_below(u64 *state, u64 limit)
+{
+	return next_random(state) * limit >> 32;
+}
+
 /* Of random magnitude: plain numbers would nearly all have 31 or 32 bits. */
 static unsigned int random_value(u64 *state)
 {
@@ -907,14 +913,14 @@ static void check_budget(struct kunit *test, unsigned int budget,
 		unsigned int interval_ns = p.max_ns;
 
 		if (habit->random_period)
-			gap_ns = next_random(&state) % (4ULL * period_ns);
+			gap_ns = random_below(&state, 4ULL * period_ns);
 		if (habit->random_interval)
-			interval_ns = 1 + next_random(&state) % p.max_ns;
+			interval_ns = 1 + random_below(&state, p.max_ns);
 
 		if (kvm_halt_poll_affords(&credit, now_ns, interval_ns, &p)) {
 			poll_ns = interval_ns;
 			if (habit->random_poll)
-				poll_ns = next_random(&state) % (interval_ns + 1ULL);
+				poll_ns = random_below(&state, interval_ns + 1ULL);
 			kvm_halt_poll_charge(&credit, poll_ns);
 		}
 
