@@ -123,8 +123,8 @@ budget_table()
 	{
 		row = sprintf("| %10s | %12.1f %% | %11.1f %% | %16.1f %% | %7.2f / %.2f / %.2f / %.2f us |",
 			name, v("hits_pct"), 100 * v("skipped") / v("halts"),
-			burned(),
-			v("min_ns") / 1000, v("p50_ns") / 1000, v("p90_ns") / 1000, v("p99_ns") / 1000)
+			burned(), v("min_ns") / 1000, v("p50_ns") / 1000, v("p90_ns") / 1000,
+			v("p99_ns") / 1000)
 		if (name == "no polling")
 			last = row
 		else

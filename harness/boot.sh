@@ -24,7 +24,7 @@ usage()
 
 	  -C CPU           one of ${CPUS[*]} (${CPUS[0]})
 	  -m MODE          real time with a thread for each CPU (real), with one thread for
-                   all (single), or one instruction is one nanosecond (virtual)
+	                   all (single), or one instruction is one nanosecond (virtual)
 	  -c CMDLINE       appended to the kernel's command line
 	  -s SMP           CPUs (2; in virtual time 1)
 	  -M MEM           memory, as QEMU understands it (1G)

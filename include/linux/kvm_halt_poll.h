@@ -119,6 +119,8 @@ static inline unsigned int kvm_halt_poll_next(unsigned int interval_ns,
  *
  * No more credit is kept than a poll of the maximum costs.  So over any span
  * of time a vCPU polls for @budget percent of it and at most @max_ns on top.
+ * No more debt is kept either: of a poll that overruns by more than @max_ns,
+ * as it does when the host itself is held up, the rest is forgiven.
  */
 
 /**
