@@ -314,6 +314,8 @@ struct halt {
 	struct changes changes;
 	struct stats stats;
 	s64 skipped;				/* polls, for want of budget */
+	s64 traced_skips;
+	unsigned int skipped_ns;		/* the last of them */
 	s64 stat_ns;				/* the interval, by its stat; -1: none */
 };
 
@@ -393,6 +395,9 @@ static void read_trace(struct halt *h)
 		} else if (e.type == TRACE_LOST) {
 			h->lost += e.lost;
 			h->known = false;
+		} else if (e.type == TRACE_SKIP) {
+			h->traced_skips++;
+			h->skipped_ns = e.skipped_ns;
 		} else if (e.type == TRACE_INTERVAL) {
 			add_change(&h->changes, e.from_ns, e.to_ns);
 			h->after_ns = e.to_ns;
@@ -484,6 +489,20 @@ static void print_changes(const char *what, const struct changes *changes)
 	printf("%s\n", i ? "" : " no change");
 }
 
+/* Each skipped poll has its event; after a single one the interval is still the same. */
+static bool skips_are_traced(const struct halt *h)
+{
+	if (!trace || h->lost)
+		return true;
+	if (h->traced_skips == h->skipped &&
+	    (h->skipped != 1 || h->nr_wakeups != 1 || h->skipped_ns == h->after_ns))
+		return true;
+
+	ksft_print_msg("%ld polls skipped, but %ld traced; the last of %u ns, interval %u\n",
+		       h->skipped, h->traced_skips, h->skipped_ns, h->after_ns);
+	return false;
+}
+
 static bool check_halt(struct guest *g, const struct phase *phase, const struct halt *h)
 {
 	s64 attempted = h->stats.val[ATTEMPTED];
@@ -492,6 +511,8 @@ static bool check_halt(struct guest *g, const struct phase *phase, const struct 
 
 	polls = predict(g, phase, h, &wanted);
 	skips = g->interval_ns && !g->params.budget;
+	if (!skips_are_traced(h))
+		return false;
 	if (same_changes(&h->changes, &wanted) && attempted == polls && h->skipped == skips &&
 	    (h->stat_ns < 0 || h->stat_ns == g->interval_ns))
 		return true;
@@ -1226,7 +1247,7 @@ static int run_budget(struct guest *g, unsigned int budget)
 		now = monotonic_ns();
 		spend(&s, &h, budget, now - start);
 		start = now;
-		if (!skip_is_quiet(&h))
+		if (!skip_is_quiet(&h) || !skips_are_traced(&h))
 			return KSFT_FAIL;
 	}
 

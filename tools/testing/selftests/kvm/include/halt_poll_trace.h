@@ -14,7 +14,7 @@ static char trace_dir[64];
 /* Why, for whoever skips. */
 static char no_trace[128];
 
-enum trace_type { TRACE_WAKEUP, TRACE_INTERVAL, TRACE_LOST };
+enum trace_type { TRACE_WAKEUP, TRACE_INTERVAL, TRACE_SKIP, TRACE_LOST };
 
 struct trace_event {
 	enum trace_type type;
@@ -23,6 +23,8 @@ struct trace_event {
 	bool blocked, valid;
 	/* A change of the interval: */
 	unsigned int vcpu, from_ns, to_ns;
+	/* A poll that was skipped: */
+	unsigned int skipped_ns;
 	/* Events that the buffer had no room for: */
 	u64 lost;
 };
@@ -74,6 +76,8 @@ static inline bool start_trace(void)
 	    !write_trace("events/kvm/kvm_halt_poll_ns/enable", "1") ||
 	    !write_trace("events/kvm/kvm_vcpu_wakeup/enable", "1"))
 		return false;
+	/* Not there on kernels without a budget. */
+	write_trace("events/kvm/kvm_halt_poll_skip/enable", "1");
 
 	snprintf(path, sizeof(path), "%s/trace_pipe", trace_dir);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
@@ -116,6 +120,11 @@ static inline bool parse_event(const char *line, struct trace_event *e)
 		e->type = TRACE_WAKEUP;
 		e->blocked = !strcmp(how, "wait");
 		e->valid = !strcmp(valid, "valid");
+		return true;
+	}
+	if (sscanf(event, ": kvm_halt_poll_skip: vcpu %u: poll of %u ns skipped", &e->vcpu,
+		   &e->skipped_ns) == 2) {
+		e->type = TRACE_SKIP;
 		return true;
 	}
 	e->type = TRACE_INTERVAL;
