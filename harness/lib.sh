@@ -154,12 +154,14 @@ tiny_config()
 
 # checkpatch <tree> <patch>: checkpatch cannot look up commits without the
 # kernel's history; the section in MAINTAINERS comes last; whoever submits the
-# series signs it off.  A program has long texts, and names that C gives it.
+# series signs it off.  A program has long texts, and names that C gives it; no
+# TRACE_EVENT() is laid out as it wants.
 checkpatch()
 {
 	local ignore=UNKNOWN_COMMIT_ID,FILE_PATH_CHANGES
 
 	[[ $2 != *-KVM-tools-* ]] ||
 		ignore+=,SPLIT_STRING,EMBEDDED_FUNCTION_NAME,VOLATILE,CAMELCASE
+	! grep -q '^+TRACE_EVENT(' "$2" || ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
 	perl "$1/scripts/checkpatch.pl" --no-tree --strict -q --no-signoff --ignore "$ignore" "$2"
 }
