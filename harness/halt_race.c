@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A vCPU halts, again and again, while another thread rewrites the VM's maximum:
- * what KCSAN must see on a kernel where that is a data race, and must not on one
- * where it is none.
+ * A vCPU halts, again and again, while another thread rewrites the VM's maximum, and
+ * all its other parameters where it can have some: what KCSAN must see on a kernel
+ * where that is a data race, and must not on one where it is none.
  *
  * There is no guest.  The vCPU starts out halted, and a signal that is always
  * pending in KVM_RUN ends each halt at once: thousands a second, on any host.
@@ -22,10 +22,15 @@
 
 #define ENOUGH	1000
 
+/* The machine's own header may be older than the series. */
+#ifndef KVM_HALT_POLL_INHERIT
+#define KVM_HALT_POLL_INHERIT	(1 << 6)
+#endif
+
 static bool stop;
 static unsigned long nr_writes;
 
-static int call(int fd, const char *name, unsigned long request, const void *arg)
+static int call(int fd, const char *name, unsigned long request, unsigned long arg)
 {
 	int ret = ioctl(fd, request, arg);
 
@@ -36,16 +41,26 @@ static int call(int fd, const char *name, unsigned long request, const void *arg
 	return ret;
 }
 
-#define CALL(fd, request, arg)	call(fd, #request, request, arg)
+#define CALL(fd, request, arg)	call(fd, #request, request, (unsigned long)(arg))
 
-static void *rewrite_max(void *arg)
+/* By turns; args as KVM_CAP_HALT_POLL has them: max, shrink and grow, start, budget. */
+static void *rewrite(void *arg)
 {
-	struct kvm_enable_cap cap = { .cap = KVM_CAP_HALT_POLL };
+	struct kvm_enable_cap caps[2] = {
+		{ .cap = KVM_CAP_HALT_POLL, .args = { 50000 } },
+		{ .cap = KVM_CAP_HALT_POLL, .args = { 200000 } },
+	};
+	int vm = *(int *)arg, flags, i;
 
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		cap.args[0] = nr_writes++ % 2 ? 200000 : 50000;
-		CALL(*(int *)arg, KVM_ENABLE_CAP, &cap);
+	flags = CALL(vm, KVM_CHECK_EXTENSION, KVM_CAP_HALT_POLL);
+	for (i = 0; flags > 1 && i < 2; i++) {
+		caps[i].flags = flags & ~(1 | KVM_HALT_POLL_INHERIT);
+		caps[i].args[1] = (2ULL + i) << 32 | (3 + i);
+		caps[i].args[2] = 10000 * (1 + i);
+		caps[i].args[3] = 50 * (1 + i);
 	}
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		CALL(vm, KVM_ENABLE_CAP, &caps[nr_writes++ % 2]);
 	return NULL;
 }
 
@@ -97,7 +112,7 @@ int main(int argc, char *argv[])
 	vcpu = CALL(vm, KVM_CREATE_VCPU, NULL);
 	CALL(vcpu, KVM_SET_MP_STATE, &halted);
 
-	if (pthread_create(&writer, NULL, rewrite_max, &vm))
+	if (pthread_create(&writer, NULL, rewrite, &vm))
 		return 1;
 	let_signal_pend(vcpu);
 	halts = halt_for(vcpu, seconds);
