@@ -10,7 +10,7 @@
  *
  * When the event came is known of a halt that did not block: at its end.  One
  * that blocked took longer by the cost of blocking; but its event cannot have
- * come while it still polled.
+ * come while it still polled, if it did.
  *
  * Replayed with the parameters that it was recorded with, a trace comes to what
  * was recorded, but for halts whose poll just missed the event that was there

@@ -145,7 +145,7 @@ static void print(const struct replay *r)
 
 	print_trace(&r->trace, &r->recorded);
 	wake_print(&r->cost);
-	puts("model: events come when they came, whatever the polling; no poll is cut short");
+	print_model(&r->recorded);
 	if (!r->params_known)
 		puts("what neither the trace nor an option tells is Linux' default on x86");
 	printf("\n%-24s %16s %16s\n", "", "recorded", "replayed");
@@ -179,8 +179,7 @@ static int print_json(const struct replay *r)
 	json_add_u64(root, "time_ns", recorded_time_ns(&r->recorded));
 	json_add_wake(root, &r->cost);
 	json_add(recorded, "params", t->known ? json_params(&params) : json_null());
-	json_add_account(recorded, &r->recorded.a, r->cost.ns);
-	json_add_u64(recorded, "blocked_interval_unknown", r->recorded.unknown);
+	json_add_recorded(recorded, &r->recorded, r->cost.ns);
 	json_add(root, "recorded", recorded);
 	json_add(replayed, "params", json_params(&r->params));
 	json_add_account(replayed, &r->replayed, r->cost.ns);
