@@ -37,6 +37,30 @@ boot()
 		die "what was recorded does not come out whole, see $out/run"
 }
 
+# judge_budget <tool>: what was skipped must be what KVM counted, in the recording and in
+# what "top" showed meanwhile; what was burned is told by both in ways of their own: KVM
+# counts each poll's time, events tell the interval.
+judge_budget()
+{
+	"$1" report --json "$out/budget.csv" >"$out/budget.json"
+	awk '
+		function apart(x, y) { return x > y ? x - y : y - x }
+		FILENAME ~ /stats$/ { stat[$1] = $2; next }
+		FILENAME ~ /txt$/ { if (/ polls skipped$/) shown += $(NF - 2); next }
+		{ gsub(/[":,]/, "") }
+		$1 == "polls_skipped" && skipped == "" { skipped = $2 }
+		$1 == "polled_ns" && polled == "" { polled = $2 }
+		END {
+			burned = stat["halt_poll_success_ns"] + stat["halt_poll_fail_ns"]
+			printf "budget: KVM skipped %d polls, recorded are %d, top showed %d\n",
+				stat["halt_poll_skipped"], skipped, shown
+			printf "budget: KVM polled for %d ns, recorded are %d\n", burned, polled
+			exit !(skipped > 0 && skipped == stat["halt_poll_skipped"] &&
+				shown == skipped && apart(burned, polled) < burned / 20)
+		}' "$out/budget.stats" "$out/budget.txt" "$out/budget.json" ||
+		die "with a budget, not what KVM counted"
+}
+
 # The patched kernel must do what its rule says; the stock one's defects show.
 judge()
 {
@@ -46,6 +70,10 @@ judge()
 	((halts >= LEAST)) || die "only $halts halts were recorded"
 	"$tool" verify "$out/halts.csv" || status=$?
 	"$tool" verify "$out/lost.csv" || status=$?
+	if [[ -e $out/budget.stats ]]; then
+		"$tool" verify "$out/budget.csv" || status=$?
+		judge_budget "$tool"
+	fi
 	"$tool" report "$out/halts.csv"
 	"$tool" tune "$out/halts.csv"
 	return $status

@@ -87,6 +87,32 @@ unsigned int model_halt(struct account *a, unsigned int interval_ns,
 				  event->valid, p);
 }
 
+/* What a budget needs of a vCPU; zeroed at first. */
+struct model_vcpu {
+	unsigned int interval_ns;
+	struct kvm_halt_poll_credit credit;
+};
+
+/*
+ * The same for one that halts at @start_ns, with the budget of @p; false if the poll
+ * was skipped: then the vCPU blocks at once, and the interval stays.
+ */
+static inline bool model_halt_budget(struct account *a, struct model_vcpu *v, u64 start_ns,
+				     const struct event *event,
+				     const struct kvm_halt_poll_params *p)
+{
+	const u64 polled_ns = account_polled_ns(a);
+
+	if (v->interval_ns &&
+	    !kvm_halt_poll_affords(&v->credit, start_ns, v->interval_ns, p)) {
+		model_halt(a, 0, event, p);
+		return false;
+	}
+	v->interval_ns = model_halt(a, v->interval_ns, event, p);
+	kvm_halt_poll_charge(&v->credit, account_polled_ns(a) - polled_ns);
+	return true;
+}
+
 /*
  * So many sets of parameters go through the halts side by side: what one waits
  * for, a division or a branch that went the other way, the others need not.

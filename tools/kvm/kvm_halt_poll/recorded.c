@@ -99,9 +99,9 @@ void print_trace(const struct trace *trace, const struct recorded *r)
 		       "nothing\n", (uint64_t)r->skipped);
 }
 
-void print_model(const struct recorded *r)
+void print_model(const struct recorded *r, bool budget)
 {
 	puts("model: events come when they came, whatever the polling; no poll is cut short");
-	if (r->skipped)
+	if (r->skipped && !budget)
 		puts("no budget is replayed: no poll is skipped");
 }

@@ -29,8 +29,8 @@ double percent_of(u64 ns, u64 time_ns);
 /* The line on stdout that says which trace it is, and what it lacks. */
 void print_trace(const struct trace *trace, const struct recorded *r);
 
-/* What a replay of it assumes. */
-void print_model(const struct recorded *r);
+/* What a replay of it, with a budget or without, assumes. */
+void print_model(const struct recorded *r, bool budget);
 
 /* A time with a unit that suits it. */
 struct text {

@@ -547,7 +547,7 @@ static void print(const struct tune *t, size_t best)
 
 	print_trace(&t->trace, &t->recorded);
 	wake_print(&t->cost);
-	print_model(&t->recorded);
+	print_model(&t->recorded, false);
 	printf("score: latency + %g * CPU burned polling", t->o->cpu_weight);
 	if (t->o->given & OPTION_MAX_CPU)
 		printf(", where that is at most %g %% of one CPU", t->o->max_cpu);

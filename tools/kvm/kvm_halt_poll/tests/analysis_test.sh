@@ -234,11 +234,35 @@ test_replay_skips()
 		check "$command: JSON: skipped polls" 0 '"polls_skipped": 1' "" \
 			"$TOOL" $command --json "$tmp/trace"
 	done
+	replays "skipped polls: with a budget" "^polls skipped +1 +0$" --budget 100
+	check "replay: skipped polls: no need to say that there is no budget" 0 "^halt_poll_budget" \
+		"no budget" "$TOOL" replay --budget 100 "$tmp/trace"
 	trace $PARAMS "${CONSTANT[@]}"
 	for command in report replay tune "report --json" "replay --json"; do
 		# shellcheck disable=SC2086 # with options
 		check "$command: no skipped polls" 0 "halts" "skipped|budget" "$TOOL" $command "$tmp/trace"
 	done
+}
+
+# 1 % of the 1.06 ms from halt to halt is 10.6 us.  The first halt grows the interval to
+# its 65 us, the second's poll takes 60 us of the 65 that there are, and the sixth after
+# it finds 65 again.
+test_replay_budget()
+{
+	local fixed="--wake-cost 2500 --max 65000 --grow-start 65000"
+
+	trace $PARAMS "${CONSTANT[@]}"
+	# shellcheck disable=SC2086 # several options
+	{
+		replays "a budget: skipped" "^polls skipped +0 +7$" $fixed --budget 1
+		replays "a budget: hits" "^without blocking +6 +2$" $fixed --budget 1
+		replays "a budget: CPU" "^CPU burned polling +430.0 us +120.0 us$" $fixed --budget 1
+		replays "a budget is shown" "^halt_poll_budget +unknown +1$" $fixed --budget 1
+		replays "a budget of nothing" "^CPU burned polling +430.0 us +0 ns$" $fixed --budget 0
+		replays "a budget without a limit" "^polls skipped +0 +0$" $fixed --budget 100
+		replays "a budget: JSON" '"polls_skipped": 7' $fixed --budget 1 --json
+		replays "a budget: JSON: how much" '"halt_poll_budget_ratio": 0.01' $fixed --budget 1 --json
+	}
 }
 
 test_replay()
@@ -274,6 +298,7 @@ test_replay()
 	trace $PARAMS '>10000,80000' +60000,1 +30000,1
 	replays "polls that were cut short are told of" "^1 polls were cut short.* for the whole halt"
 	test_replay_skips
+	test_replay_budget
 	trace $PARAMS "${CONSTANT[@]}" '>80000,0' +1000000,1 "${CONSTANT[@]}"
 	replays "cost measured" "^cost of blocking: 2500 ns, measured: median of 12 pairs of halts, \+- 0 ns$"
 
@@ -445,6 +470,10 @@ test_options()
 	for value in "" 0 1025 x; do
 		check "--threads '$value'" 2 "^kvm_halt_poll: --threads takes a number from 1 to" "" \
 			"$TOOL" tune --threads "$value" "$tmp/trace"
+	done
+	for value in "" -1 101 20% x; do
+		check "--budget '$value'" 2 "^kvm_halt_poll: --budget takes a number from 0 to 100, not" "" \
+			"$TOOL" replay --budget "$value" "$tmp/trace"
 	done
 	for value in "" -; do
 		check "--plot '$value'" 2 "^kvm_halt_poll: --plot takes the name of a file" "" \

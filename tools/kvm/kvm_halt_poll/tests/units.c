@@ -162,6 +162,49 @@ static void test_model(void)
 	}
 }
 
+/*
+ * Ten halts, one in 100 us, with events at 60 us.  A poll of 65 us takes 6500 thousand
+ * of credit, which is as much as there can be, and costs 6000; 20 % of 100 us are 2000.
+ * So the first is paid for, and then every third.
+ */
+static const struct {
+	const char *name;
+	unsigned int budget, interval_ns;
+	u64 hits, skipped, vain_ns;
+} budget_cases[] = {
+	{ "budget 20", 20, 65000, 4, 6, 0 },
+	{ "budget 60: earned as fast as spent", 60, 65000, 10, 0, 0 },
+	{ "budget 0", 0, 65000, 0, 10, 0 },
+	{ "budget 100", 100, 65000, 10, 0, 0 },
+	{ "budget 0: no poll, nothing to skip", 0, 0, 0, 9, 0 },
+};
+
+static void test_budget(void)
+{
+	const struct event event = { 60000, 62500, 1 };
+	size_t i, j;
+
+	for (i = 0; i < sizeof(budget_cases) / sizeof(*budget_cases); i++) {
+		const struct kvm_halt_poll_params p = {
+			65000, 2, 65000, 2, budget_cases[i].budget,
+		};
+		struct model_vcpu v = { .interval_ns = budget_cases[i].interval_ns };
+		struct account a = {};
+		u64 skipped = 0;
+		char what[100];
+
+		for (j = 0; j < 10; j++)
+			skipped += !model_halt_budget(&a, &v, 1000000000 + j * 100000, &event, &p);
+		snprintf(what, sizeof(what), "%s: hits, skipped", budget_cases[i].name);
+		expect(what, a.halts == 10 && a.hits == budget_cases[i].hits &&
+			     skipped == budget_cases[i].skipped, true);
+		snprintf(what, sizeof(what), "%s: polled", budget_cases[i].name);
+		expect(what, a.hit_ns == 60000 * a.hits && a.vain_ns == budget_cases[i].vain_ns, true);
+		snprintf(what, sizeof(what), "%s: the interval stays", budget_cases[i].name);
+		expect(what, v.interval_ns, 65000);
+	}
+}
+
 static void test_sums(void)
 {
 	struct account a = { .halts = 3, .hits = 1, .hit_ns = ~0ULL, .vain_ns = 5 };
@@ -767,6 +810,7 @@ int main(void)
 {
 	test_events();
 	test_model();
+	test_budget();
 	test_sums();
 	test_wake();
 	test_wake_skipped();
