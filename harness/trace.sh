@@ -14,7 +14,8 @@ usage()
 	usage: trace.sh <base> [patched|stock]
 	Boots that kernel (patched unless told), records what the latency test's vCPUs
 	do, and hands it to verify, report and tune.  What was recorded is left in
-	build/<base>/trace/<kernel>/.
+	build/<base>/trace/<kernel>/.  The patched one is booted twice more, with a
+	budget: what is recorded must be what KVM's stats say.
 	END
 	exit 2
 }
@@ -35,6 +36,47 @@ boot()
 		-j "$ROOT/harness/trace.job" -o "$out/run" -c kunit.enable=0
 	tar -C "$out" -xzf "$out/run/result.txt" ||
 		die "what was recorded does not come out whole, see $out/run"
+}
+
+# boot_budget <mode>: leaves what comes of it in $out/budget-<mode>/.
+boot_budget()
+{
+	local to=$out/budget-$1
+
+	"$ROOT/harness/boot.sh" -m "$1" -t 1200 -k "$dir/patched/vmlinux" \
+		-i "$out/initramfs.cpio" -j "$ROOT/harness/budget.job" -o "$to/run" \
+		-c "kunit.enable=0 kvm.tsc_tolerance_ppm=100000"
+	tar -C "$to" -xzf "$to/run/result.txt" ||
+		die "what was recorded does not come out whole, see $to/run"
+	judge_budget "$1" "$dir/tool/plain/kvm_halt_poll" "$to"
+}
+
+# judge_budget <mode> <tool> <folder>: what was skipped must be what KVM counted, one by
+# one, in the recording and in what "top" showed meanwhile.  What was burned KVM measures,
+# while the recording tells the intervals: in virtual time, where nothing else holds a
+# poll up, these agree.
+judge_budget()
+{
+	"$2" verify "$3/budget.csv"
+	"$2" report --json "$3/budget.csv" >"$3/report.json"
+	awk -v mode="$1" '
+		function apart(x, y) { return x > y ? x - y : y - x }
+		FILENAME ~ /stats$/ { stat[$1] = $2; next }
+		FILENAME ~ /txt$/ { if (/ polls skipped$/) shown += $(NF - 2); next }
+		{ gsub(/[":,]/, "") }
+		$1 == "polls_skipped" && skipped == "" { skipped = $2 }
+		$1 == "polled_ns" && polled == "" { polled = $2 }
+		END {
+			burned = stat["halt_poll_success_ns"] + stat["halt_poll_fail_ns"]
+			printf "budget: polls skipped: %d as KVM counted, %d recorded, %d shown\n",
+				stat["halt_poll_skipped"], skipped, shown
+			printf "budget: polled for %.1f ms as KVM measured, %.1f recorded\n",
+				burned / 1e6, polled / 1e6
+			exit !(skipped > 0 && skipped == stat["halt_poll_skipped"] &&
+				shown == skipped &&
+				(mode != "virtual" || apart(burned, polled) < burned / 20))
+		}' "$3/stats" "$3/top.txt" "$3/report.json" ||
+		die "with a budget, not what KVM counted"
 }
 
 # The patched kernel must do what its rule says; the stock one's defects show.
@@ -65,6 +107,11 @@ main()
 	image
 	boot
 	judge
+	# No stock kernel has a budget.
+	if [[ $kernel == patched ]]; then
+		boot_budget real
+		boot_budget virtual
+	fi
 }
 
 main "$@"

@@ -5,9 +5,37 @@
 
 static const char other_fields[] = "the events have other fields than the kernel's";
 
+/* Whoever recorded may have left this one out, as the next. */
+static bool find_change(struct event_formats *f)
+{
+	struct tep_event *change = tep_find_event_by_name(f->tep, "kvm", "kvm_halt_poll_ns");
+
+	f->change_id = -1;
+	if (!change)
+		return true;
+	f->change_id = change->id;
+	f->id = tep_find_field(change, "vcpu_id");
+	f->old_ns = tep_find_field(change, "old");
+	f->new_ns = tep_find_field(change, "new");
+	return f->id && f->old_ns && f->new_ns;
+}
+
+/* Not in kernels without a budget. */
+static bool find_skip(struct event_formats *f)
+{
+	struct tep_event *skip = tep_find_event_by_name(f->tep, "kvm", "kvm_halt_poll_skip");
+
+	f->skip_id = -1;
+	if (!skip)
+		return true;
+	f->skip_id = skip->id;
+	f->skip_vcpu = tep_find_field(skip, "vcpu_id");
+	return f->skip_vcpu;
+}
+
 const char *event_formats_find(struct event_formats *f, struct tep_handle *tep)
 {
-	struct tep_event *wakeup, *change;
+	struct tep_event *wakeup;
 
 	memset(f, 0, sizeof(*f));
 	f->tep = tep;
@@ -22,17 +50,7 @@ const char *event_formats_find(struct event_formats *f, struct tep_handle *tep)
 	f->valid = tep_find_field(wakeup, "valid");
 	if (!f->type || !f->pid || !f->ns || !f->waited || !f->valid)
 		return other_fields;
-
-	/* Whoever recorded may have left this one out. */
-	f->change_id = -1;
-	change = tep_find_event_by_name(tep, "kvm", "kvm_halt_poll_ns");
-	if (!change)
-		return NULL;
-	f->change_id = change->id;
-	f->id = tep_find_field(change, "vcpu_id");
-	f->old_ns = tep_find_field(change, "old");
-	f->new_ns = tep_find_field(change, "new");
-	return f->id && f->old_ns && f->new_ns ? NULL : other_fields;
+	return find_change(f) && find_skip(f) ? NULL : other_fields;
 }
 
 /* The size comes first, as what is damaged may claim any. */
@@ -73,6 +91,12 @@ enum event_kind event_decode(const struct event_formats *f, const void *data, in
 		event->old_ns = number(f, f->old_ns, data);
 		event->new_ns = number(f, f->new_ns, data);
 		return EVENT_CHANGE;
+	}
+	if (type == f->skip_id) {
+		if (!inside(f->skip_vcpu, size))
+			return EVENT_DAMAGED;
+		event->id = number(f, f->skip_vcpu, data);
+		return EVENT_SKIP;
 	}
 	return EVENT_OTHER;
 }

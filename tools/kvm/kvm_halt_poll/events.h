@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The two events as the kernel stores them, by libtraceevent: where their fields
+ * The three events as the kernel stores them, by libtraceevent: where their fields
  * are is asked once, not for every event.
  */
 #ifndef __EVENTS_H
@@ -14,7 +14,8 @@
 enum event_kind {
 	EVENT_HALT,
 	EVENT_CHANGE,
-	EVENT_OTHER,		/* neither of the two */
+	EVENT_SKIP,		/* the poll of the next halt was skipped */
+	EVENT_OTHER,		/* none of these */
 	EVENT_DAMAGED,		/* shorter than its fields */
 };
 
@@ -22,14 +23,17 @@ struct event {
 	__s32 pid;
 	bool waited, valid;		/* of a halt, as the next */
 	__u64 ns;
-	__u32 id, old_ns, new_ns;	/* of a change */
+	__u32 id;			/* of a change or skip */
+	__u32 old_ns, new_ns;		/* of a change */
 };
 
 struct event_formats {
 	struct tep_handle *tep;
-	int wakeup_id, change_id;
+	int wakeup_id;
+	int change_id, skip_id;		/* -1: there is none */
 	struct tep_format_field *type, *pid, *ns, *waited, *valid;
 	struct tep_format_field *id, *old_ns, *new_ns;
+	struct tep_format_field *skip_vcpu;
 };
 
 /* NULL, or what is wrong. */

@@ -147,8 +147,14 @@ static int follow_halt(void *ctx, struct vcpu *vcpu, const struct halt *halt)
 		return ret;
 	if (!v->known && !v->lost)
 		return hold_back(f, vcpu, v, halt);
-	if (v->known && !v->nr_changes && v->interval_ns && (v->nr_pending || halt->waited))
-		return hold_back(f, vcpu, v, halt);
+	if (v->known && !v->nr_changes && v->interval_ns && (v->nr_pending || halt->waited)) {
+		if (!halt->skipped)
+			return hold_back(f, vcpu, v, halt);
+		/* There was a poll to skip, so the interval was not 0. */
+		ret = flush(f, vcpu, v);
+		if (ret)
+			return ret;
+	}
 
 	step.known = v->known;
 	step.restarted = v->restarted;

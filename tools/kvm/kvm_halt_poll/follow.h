@@ -10,7 +10,7 @@
  * 0, and there is no event for that: its first change goes from 0, where the last
  * interval was not.  Which of the halts before are its own already is not told; it
  * is those from the first on that blocked and changed nothing, which are held back,
- * too.  A reset without an event, of a kernel without the series, looks the same.
+ * too.  One whose poll was skipped had an interval, and so had those before.  A reset without an event, of a kernel without the series, looks the same.
  */
 #ifndef __FOLLOW_H
 #define __FOLLOW_H
@@ -26,12 +26,19 @@ struct step {
 	const struct halt *halt;
 	bool known;			/* whether the next two are */
 	unsigned int before_ns;		/* the interval after the halt before */
-	unsigned int interval_ns;	/* that it polled for */
+	unsigned int interval_ns;	/* at the halt; see step_polls_for() */
 	bool lost;			/* unknown since events were lost */
 	bool restarted;			/* the first of a new vCPU on the same thread */
 	unsigned int nr_changes;	/* since the halt before */
 	struct change changes[2];	/* the last of them, in order */
 };
+
+/* For how long the halt polled, if nothing came before; false if that is not known. */
+static inline bool step_polls_for(const struct step *step, unsigned int *ns)
+{
+	*ns = step->halt->skipped ? 0 : step->interval_ns;
+	return step->known || step->halt->skipped;
+}
 
 struct follow {
 	struct trace *trace;

@@ -38,7 +38,7 @@ void load_add(struct load *load, const struct step *step, const struct trace_par
 {
 	struct step idle = *step;
 
-	if (step->nr_changes || !step->halt->waited)
+	if (step->nr_changes || !step->halt->waited || step->halt->skipped)
 		load->idle = 0;
 	else if (load->idle < LOAD_IDLE && would_have_shrunk(step->halt, p))
 		load->idle++;
@@ -213,10 +213,16 @@ static void print_row(const struct frame *f, const struct frame_row *row, FILE *
 void frame_print(const struct frame *f, FILE *file)
 {
 	size_t nr_vcpus = f->nr_rows - f->nr_vms, i;
+	u64 skipped = 0;
 
+	for (i = 0; i < f->nr_rows; i++)
+		skipped += f->rows[i].thread ? f->rows[i].r.skipped : 0;
 	fprintf(file, "%s, %.3f s: %zu VM%s, %zu vCPU%s, %" PRIu64 " events lost, %" PRIu64
-		" in all\n", f->when, f->period_ns / 1e9, f->nr_vms, f->nr_vms == 1 ? "" : "s",
+		" in all", f->when, f->period_ns / 1e9, f->nr_vms, f->nr_vms == 1 ? "" : "s",
 		nr_vcpus, nr_vcpus == 1 ? "" : "s", (uint64_t)f->lost_now, (uint64_t)f->lost);
+	if (skipped)
+		fprintf(file, ", %" PRIu64 " polls skipped", (uint64_t)skipped);
+	fputc('\n', file);
 	fprintf(file, "%7s %4s %7s %9s %9s %9s %8s %8s %11s %s\n", "vm", "vcpu", "thread",
 		"halts/s", "hit/halt%", "hit/poll%", "burned%", "wasted%", "interval_us", "name");
 	for (i = 0; i < f->nr_rows; i++)

@@ -30,7 +30,8 @@ struct load {
 
 /*
  * Any interval but 0 shrinks after a halt longer than the maximum, unless its poll
- * was cut short.  Where so many halts in a row changed nothing, there was none.
+ * was cut short or skipped.  Where so many halts in a row changed nothing and none was
+ * skipped, there was none.
  */
 #define LOAD_IDLE 4
 

@@ -82,6 +82,14 @@ void json_add_account(json_t *object, const struct account *a, unsigned int wake
 	json_add_u64(object, "latency_added_ns", account_latency_ns(a, wake_ns));
 }
 
+void json_add_recorded(json_t *object, const struct recorded *r, unsigned int wake_ns)
+{
+	json_add_account(object, &r->a, wake_ns);
+	json_add_u64(object, "blocked_interval_unknown", r->unknown);
+	if (r->skipped)
+		json_add_u64(object, "polls_skipped", r->skipped);
+}
+
 int json_print(json_t *root)
 {
 	char *text = NULL;

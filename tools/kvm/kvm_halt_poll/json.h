@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <linux/kvm_halt_poll.h>
 
-#include "model.h"
+#include "recorded.h"
 #include "trace.h"
 #include "wake.h"
 
@@ -26,6 +26,9 @@ json_t *json_params(const struct kvm_halt_poll_params *p);
 void json_add_trace(json_t *object, const struct trace *trace);
 void json_add_wake(json_t *object, const struct wake_cost *cost);
 void json_add_account(json_t *object, const struct account *a, unsigned int wake_ns);
+
+/* The account, and what is not known of it. */
+void json_add_recorded(json_t *object, const struct recorded *r, unsigned int wake_ns);
 
 /* Prints and frees @root: 0, or -1 after one line on stderr. */
 int json_print(json_t *root);

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <kbuffer.h>
-#include <linux/kvm_halt_poll.h>
 #include <tracefs.h>
 
 #include "cmd.h"
@@ -118,15 +117,6 @@ void live_read_params(struct live *l)
 		   read_parameter("halt_poll_ns_grow", &p->grow) &&
 		   read_parameter("halt_poll_ns_grow_start", &p->grow_start_ns) &&
 		   read_parameter("halt_poll_ns_shrink", &p->shrink);
-}
-
-/* No event tells of a poll that is skipped: halts look as if they had been polled for. */
-static void warn_of_budget(void)
-{
-	unsigned int budget;
-
-	if (read_parameter("halt_poll_budget", &budget) && budget < KVM_HALT_POLL_NO_BUDGET)
-		fail("halt_poll_budget is %u: polls that KVM skips are taken for polls", budget);
 }
 
 /* Name and process of a thread; false if it is gone. */
@@ -243,9 +233,17 @@ static int pass_halt(struct live *l, struct live_vcpu *v, const struct pending *
 		.ns = p->event.ns,
 		.waited = p->event.waited,
 		.valid = p->event.valid,
+		.skipped = trace_skipped(l->trace, &v->vcpu),
 	};
 
 	return l->sink->halt(l->sink->ctx, &v->vcpu, &halt);
+}
+
+static int pass_skip(struct live *l, struct live_vcpu *v, const struct pending *p)
+{
+	v->vcpu.id = p->event.id;
+	trace_skip(l->trace, &v->vcpu);
+	return 0;
 }
 
 static int deliver_event(struct live *l, const struct pending *p)
@@ -265,6 +263,8 @@ static int deliver_event(struct live *l, const struct pending *p)
 		return 0;
 	}
 	v->time_ns = p->time_ns;
+	if (p->kind == EVENT_SKIP)
+		return pass_skip(l, v, p);
 	return p->kind == EVENT_CHANGE ? pass_change(l, v, p) : pass_halt(l, v, p);
 }
 
@@ -476,6 +476,8 @@ int live_start(struct live *l, unsigned int buffer_kb, const char **pids, unsign
 	    tracefs_event_enable(l->instance, "kvm", "kvm_vcpu_wakeup") ||
 	    (l->formats.change_id >= 0 &&
 	     tracefs_event_enable(l->instance, "kvm", "kvm_halt_poll_ns")) ||
+	    (l->formats.skip_id >= 0 &&
+	     tracefs_event_enable(l->instance, "kvm", "kvm_halt_poll_skip")) ||
 	    tracefs_trace_on(l->instance))
 		return fail("tracefs: the events cannot be enabled: %s", strerror(errno));
 	return 0;
@@ -551,7 +553,6 @@ void live_close(struct live *l)
 			tracefs_cpu_close(l->cpus[cpu]);
 	}
 	if (l->instance) {
-		warn_of_budget();
 		tracefs_event_disable(l->instance, "kvm", NULL);
 		tracefs_instance_destroy(l->instance);
 		tracefs_instance_free(l->instance);

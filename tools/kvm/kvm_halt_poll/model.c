@@ -2,26 +2,29 @@
 #include "model.h"
 
 /* A halt that waited within its interval had its poll cut short. */
-static u64 event_time(const struct step *step, unsigned int wake_ns)
+static u64 event_time(const struct halt *halt, bool known, unsigned int polled_for_ns,
+		      unsigned int wake_ns)
 {
-	u64 ns = step->halt->ns;
+	u64 ns = halt->ns;
 	u64 event_ns = ns > wake_ns ? ns - wake_ns : 0;
 
-	if (!step->halt->waited)
+	if (!halt->waited)
 		return ns;
-	if (step->known && ns > step->interval_ns && event_ns <= step->interval_ns)
-		return (u64)step->interval_ns + 1;
+	if (known && ns > polled_for_ns && event_ns <= polled_for_ns)
+		return (u64)polled_for_ns + 1;
 	return event_ns;
 }
 
 struct event event_of(const struct step *step, unsigned int wake_ns)
 {
 	const struct halt *halt = step->halt;
-	bool just_missed = !halt->waited && step->known && halt->ns > step->interval_ns;
+	unsigned int polled_for_ns;
+	bool known = step_polls_for(step, &polled_for_ns);
+	bool just_missed = !halt->waited && known && halt->ns > polled_for_ns;
 	u64 ns = halt->ns;
 
 	return (struct event){
-		.event_ns = event_time(step, wake_ns),
+		.event_ns = event_time(halt, known, polled_for_ns, wake_ns),
 		/* A halt that its poll just missed adapts the interval as it did. */
 		.blocked_ns = halt->waited || just_missed || ns + wake_ns > HALT_NS_MAX ?
 			      ns : ns + wake_ns,

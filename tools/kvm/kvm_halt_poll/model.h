@@ -10,7 +10,7 @@
  *
  * When the event came is known of a halt that did not block: at its end.  One
  * that blocked took longer by the cost of blocking; but its event cannot have
- * come while it still polled.
+ * come while it still polled, if it did.
  *
  * Replayed with the parameters that it was recorded with, a trace comes to what
  * was recorded, but for halts whose poll just missed the event that was there
@@ -85,6 +85,32 @@ unsigned int model_halt(struct account *a, unsigned int interval_ns,
 	a->vain_ns += hit ? 0 : interval_ns;
 	return kvm_halt_poll_next(interval_ns, hit ? event->event_ns : event->blocked_ns,
 				  event->valid, p);
+}
+
+/* What a budget needs of a vCPU; zeroed at first. */
+struct model_vcpu {
+	unsigned int interval_ns;
+	struct kvm_halt_poll_credit credit;
+};
+
+/*
+ * The same for one that halts at @start_ns, with the budget of @p; false if the poll
+ * was skipped: then the vCPU blocks at once, and the interval stays.
+ */
+static inline bool model_halt_budget(struct account *a, struct model_vcpu *v, u64 start_ns,
+				     const struct event *event,
+				     const struct kvm_halt_poll_params *p)
+{
+	const u64 polled_ns = account_polled_ns(a);
+
+	if (v->interval_ns &&
+	    !kvm_halt_poll_affords(&v->credit, start_ns, v->interval_ns, p)) {
+		model_halt(a, 0, event, p);
+		return false;
+	}
+	v->interval_ns = model_halt(a, v->interval_ns, event, p);
+	kvm_halt_poll_charge(&v->credit, account_polled_ns(a) - polled_ns);
+	return true;
 }
 
 /*

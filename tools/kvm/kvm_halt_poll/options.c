@@ -30,6 +30,7 @@ static const struct {
 	{ OPTION_GROW, "grow", "N", "halt_poll_ns_grow", 0 },
 	{ OPTION_GROW_START, "grow-start", "NS", "halt_poll_ns_grow_start", 0 },
 	{ OPTION_SHRINK, "shrink", "N", "halt_poll_ns_shrink", 0 },
+	{ OPTION_BUDGET, "budget", "PCT", "halt_poll_budget; no limit unless given", 0 },
 	{ OPTION_WAKE_COST, "wake-cost", "NS",
 	  "what blocking costs; measured in the trace unless given", 0 },
 	{ OPTION_CPU_WEIGHT, "cpu-weight", "W",
@@ -128,6 +129,9 @@ static bool set(struct options *o, unsigned int flag, const char *text)
 		return parse_u32(text, &o->params.grow_start_ns);
 	case OPTION_SHRINK:
 		return parse_u32(text, &o->params.shrink);
+	case OPTION_BUDGET:
+		return parse_u32(text, &o->params.budget) &&
+		       o->params.budget <= KVM_HALT_POLL_NO_BUDGET;
 	case OPTION_WAKE_COST:
 		return parse_u32(text, &o->wake_ns);
 	case OPTION_CPU_WEIGHT:
@@ -165,6 +169,8 @@ static const char *what_it_takes(unsigned int flag)
 	case OPTION_CPU_WEIGHT:
 	case OPTION_MAX_CPU:
 		return "a number such as 0.5";
+	case OPTION_BUDGET:
+		return "a number from 0 to 100";
 	case OPTION_THREADS:
 		return "a number from 1 to 1024";
 	case OPTION_PLOT:
@@ -322,5 +328,6 @@ bool options_params(const struct options *o, const struct trace *trace,
 	p->grow_start_ns = o->given & OPTION_GROW_START ? o->params.grow_start_ns :
 							  recorded->grow_start_ns;
 	p->shrink = o->given & OPTION_SHRINK ? o->params.shrink : recorded->shrink;
+	p->budget = o->given & OPTION_BUDGET ? o->params.budget : KVM_HALT_POLL_NO_BUDGET;
 	return recorded->known || (o->given & OPTION_PARAMS) == OPTION_PARAMS;
 }

@@ -31,6 +31,7 @@ enum option_flag {
 	OPTION_OUTPUT		= 1 << 15,
 	OPTION_PID		= 1 << 16,
 	OPTION_BUFFER		= 1 << 17,
+	OPTION_BUDGET		= 1 << 18,
 	/* What reads no file, but the kernel's buffers. */
 	OPTION_LIVE		= OPTION_PID | OPTION_BUFFER,
 };
@@ -69,7 +70,10 @@ void options_free(struct options *o);
 /* What Linux 6.12 has on x86. */
 extern const struct kvm_halt_poll_params default_params;
 
-/* What was recorded, with what the options say instead; false if some are unknown. */
+/*
+ * What was recorded, with what the options say instead, and the budget that they say,
+ * which no trace tells; false if some are unknown.
+ */
 bool options_params(const struct options *o, const struct trace *trace,
 		    struct kvm_halt_poll_params *params);
 

@@ -10,7 +10,9 @@
  *	#interval,74,0,5123456000,0,10000
  *	74,5123456789,63210,1,1
  *	#lost,12
- *	#end,1
+ *	#skip,74,0
+ *	74,5123654321,187210,1,1
+ *	#end,2
  *
  * The first line is the format's version.  Numbers are unsigned decimals, times
  * are nanoseconds of CLOCK_MONOTONIC.  A row without "#" is a halt (see struct
@@ -22,6 +24,8 @@
  *						and name, which may have commas
  *	#interval,PID,ID,TIME,OLD,NEW		an interval changed; ID is KVM's number
  *						of the vCPU
+ *	#skip,PID,ID				KVM skipped the poll of this thread's next
+ *						halt, for want of budget; ID as above
  *	#lost,N					N events were lost about here
  *	#end,N					the last line: there are N halts
  *
@@ -38,6 +42,7 @@
 #define OWN_PARAMS	"#params,"
 #define OWN_VCPU	"#vcpu,"
 #define OWN_INTERVAL	"#interval,"
+#define OWN_SKIP	"#skip,"
 #define OWN_LOST	"#lost,"
 #define OWN_END		"#end,"
 

@@ -204,6 +204,8 @@ static int take_message(struct reader *r, const struct message *message)
 		return reader_halt(r, vcpu, message->time_ns, event->ns, event->waited,
 				   event->valid);
 	vcpu->id = event->id;
+	if (message->kind == EVENT_SKIP)
+		return reader_skip(r, vcpu, message->time_ns);
 	return reader_change(r, vcpu, message->time_ns, event->old_ns, event->new_ns);
 }
 

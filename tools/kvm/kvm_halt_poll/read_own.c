@@ -64,6 +64,22 @@ static int read_interval(struct own *own, const char *line, const char *s)
 	return reader_change(own->r, vcpu, n[TIME_NS], n[OLD_NS], n[NEW_NS]);
 }
 
+static int read_skip(struct own *own, const char *line, const char *s)
+{
+	enum { VCPU, ID, NR };
+	struct vcpu *vcpu;
+	__u64 n[NR];
+
+	if (!parse_numbers(s, n, NR) || n[ID] > INT_MAX)
+		return bad_row(own, line);
+	vcpu = reader_vcpu(own->r, n[VCPU]);
+	if (!vcpu)
+		return -1;
+	vcpu->id = n[ID];
+	trace_skip(own->r->trace, vcpu);
+	return 0;
+}
+
 static int read_vcpu(struct own *own, const char *line, const char *s)
 {
 	__u64 pid, vm = 0;
@@ -153,6 +169,7 @@ static const struct {
 	int (*read)(struct own *own, const char *line, const char *s);
 } comments[] = {
 	{ OWN_INTERVAL, read_interval },
+	{ OWN_SKIP, read_skip },
 	{ OWN_VCPU, read_vcpu },
 	{ OWN_LOST, read_lost },
 	{ OWN_KERNEL, read_kernel },

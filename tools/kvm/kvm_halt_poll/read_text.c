@@ -11,15 +11,12 @@
  *	 CPU 0/KVM    70/74     5.123456:    kvm:kvm_vcpu_wakeup: wait ...
  *
  * As a thread's name may have anything in it, a line is read from the event's
- * name to the left.  Lines without either event are passed over.
+ * name to the left.  Lines without any of the events are passed over.
  */
 #include <limits.h>
 #include <string.h>
 
 #include "reader.h"
-
-#define WAKEUP	"kvm_vcpu_wakeup:"
-#define CHANGE	"kvm_halt_poll_ns:"
 
 /* What stands to the left of an event's name. */
 struct context {
@@ -186,39 +183,85 @@ static bool at_end(const char *s)
 	return !*skip_blanks(s);
 }
 
+/* What stands to the right, as far as the event has it. */
+struct fields {
+	__u64 ns, id, old_ns, new_ns;
+	bool waited, valid;
+};
+
 /* "wait time 63210 ns, polling valid" */
-static bool parse_wakeup(const char *s, __u64 *ns, bool *waited, bool *valid)
+static bool parse_wakeup(const char *s, struct fields *f)
 {
-	*waited = take(&s, "wait ");
-	if (!*waited && !take(&s, "poll "))
+	f->waited = take(&s, "wait ");
+	if (!f->waited && !take(&s, "poll "))
 		return false;
-	if (!take(&s, "time ") || !parse_u64(&s, ns) || !take(&s, " ns, polling "))
+	if (!take(&s, "time ") || !parse_u64(&s, &f->ns) || !take(&s, " ns, polling "))
 		return false;
-	*valid = take(&s, "valid");
-	return (*valid || take(&s, "invalid")) && at_end(s);
+	f->valid = take(&s, "valid");
+	return (f->valid || take(&s, "invalid")) && at_end(s);
+}
+
+static int tell_wakeup(struct reader *r, struct vcpu *vcpu, __u64 time_ns,
+		       const struct fields *f)
+{
+	return reader_halt(r, vcpu, time_ns, f->ns, f->waited, f->valid);
+}
+
+static bool take_vcpu(const char **s, __u64 *id)
+{
+	return take(s, "vcpu ") && parse_u64(s, id) && *id <= INT_MAX && take(s, ": ");
 }
 
 /* "vcpu 0: halt_poll_ns 20000 (grow 10000)" */
-static bool parse_change(const char *s, __u64 *id, __u64 *new_ns, __u64 *old_ns)
+static bool parse_change(const char *s, struct fields *f)
 {
-	return take(&s, "vcpu ") && parse_u64(&s, id) && *id <= INT_MAX &&
-	       take(&s, ": halt_poll_ns ") && parse_u64(&s, new_ns) &&
+	return take_vcpu(&s, &f->id) && take(&s, "halt_poll_ns ") && parse_u64(&s, &f->new_ns) &&
 	       (take(&s, " (grow ") || take(&s, " (shrink ")) &&
-	       parse_u64(&s, old_ns) && take(&s, ")") && at_end(s);
+	       parse_u64(&s, &f->old_ns) && take(&s, ")") && at_end(s);
 }
 
-static int read_event(struct reader *r, const char *line, const char *name, bool wakeup)
+static int tell_change(struct reader *r, struct vcpu *vcpu, __u64 time_ns,
+		       const struct fields *f)
 {
-	const char *fields = skip_blanks(strchr(name, ':') + 1);
-	__u64 ns = 0, id = 0, new_ns = 0, old_ns = 0;
+	vcpu->id = f->id;
+	return reader_change(r, vcpu, time_ns, f->old_ns, f->new_ns);
+}
+
+/* "vcpu 0: poll of 20000 ns skipped" */
+static bool parse_skip(const char *s, struct fields *f)
+{
+	return take_vcpu(&s, &f->id) && take(&s, "poll of ") && parse_u64(&s, &f->ns) &&
+	       take(&s, " ns skipped") && at_end(s);
+}
+
+static int tell_skip(struct reader *r, struct vcpu *vcpu, __u64 time_ns,
+		     const struct fields *f)
+{
+	vcpu->id = f->id;
+	return reader_skip(r, vcpu, time_ns);
+}
+
+/* Each by its name; the most frequent first. */
+static const struct text_event {
+	const char *name;
+	bool (*parse)(const char *s, struct fields *f);
+	int (*tell)(struct reader *r, struct vcpu *vcpu, __u64 time_ns, const struct fields *f);
+} text_events[] = {
+	{ "kvm_vcpu_wakeup:", parse_wakeup, tell_wakeup },
+	{ "kvm_halt_poll_ns:", parse_change, tell_change },
+	{ "kvm_halt_poll_skip:", parse_skip, tell_skip },
+};
+
+static int read_event(struct reader *r, const char *line, const char *name,
+		      const struct text_event *event)
+{
+	struct fields fields = {};
 	struct context context;
 	struct vcpu *vcpu;
-	bool waited = false, valid = false;
 
 	if (!parse_context(line, name, &context))
 		return reader_error(r, "no thread and time in seconds before '%.40s'", name);
-	if (wakeup ? !parse_wakeup(fields, &ns, &waited, &valid)
-		   : !parse_change(fields, &id, &new_ns, &old_ns))
+	if (!event->parse(skip_blanks(strchr(name, ':') + 1), &fields))
 		return reader_error(r, "not as the kernel prints it, or cut short: '%.80s'", name);
 
 	vcpu = reader_vcpu(r, context.pid);
@@ -229,10 +272,7 @@ static int read_event(struct reader *r, const char *line, const char *name, bool
 	/* What tracefs prints of a thread whose name it did not keep. */
 	if (context.comm_length != 5 || strncmp(context.comm, "<...>", 5))
 		reader_comm(vcpu, context.comm, context.comm_length);
-	if (wakeup)
-		return reader_halt(r, vcpu, context.time_ns, ns, waited, valid);
-	vcpu->id = id;
-	return reader_change(r, vcpu, context.time_ns, old_ns, new_ns);
+	return event->tell(r, vcpu, context.time_ns, &fields);
 }
 
 /*
@@ -298,15 +338,15 @@ static const char *find_last(const char *line, const char *name)
 static int read_line(struct reader *r, const char *line)
 {
 	const char *name;
+	size_t i;
 
 	if (*line == '#')
 		return read_comment(r, line);
-	name = find_last(line, WAKEUP);
-	if (name)
-		return read_event(r, line, name, true);
-	name = find_last(line, CHANGE);
-	if (name)
-		return read_event(r, line, name, false);
+	for (i = 0; i < sizeof(text_events) / sizeof(*text_events); i++) {
+		name = find_last(line, text_events[i].name);
+		if (name)
+			return read_event(r, line, name, &text_events[i]);
+	}
 	read_lost(r, line);
 	return 0;
 }

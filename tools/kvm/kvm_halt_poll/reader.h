@@ -58,6 +58,7 @@ int reader_halt(struct reader *r, struct vcpu *vcpu, __u64 time_ns, __u64 ns,
 		bool waited, bool valid);
 int reader_change(struct reader *r, struct vcpu *vcpu, __u64 time_ns, __u64 old_ns,
 		  __u64 new_ns);
+int reader_skip(struct reader *r, struct vcpu *vcpu, __u64 time_ns);
 
 /*
  * Parses an unsigned decimal at *@p and moves *@p behind it; false if there is

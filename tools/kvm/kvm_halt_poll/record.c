@@ -68,6 +68,8 @@ static int write_halt(void *ctx, struct vcpu *vcpu, const struct halt *halt)
 	struct record *rec = ctx;
 
 	write_news(rec);
+	if (halt->skipped)
+		fprintf(rec->out.file, OWN_SKIP "%d,%d\n", vcpu->pid, vcpu->id);
 	fprintf(rec->out.file, "%d,%llu,%llu,%d,%d\n", vcpu->pid, halt->time_ns,
 		(__u64)halt->ns, halt->waited, halt->valid);
 	rec->halts++;

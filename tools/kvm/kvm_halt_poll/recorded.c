@@ -8,15 +8,18 @@
  * A halt that did not block and was no longer than its interval was ended by its
  * poll.  A longer one found its event between the poll and the wait.  One that
  * blocked within the interval had its poll cut short, it is not known when: that
- * counts as polled throughout.
+ * counts as polled throughout.  One whose poll was skipped is as one without an
+ * interval.
  */
 void recorded_add(struct recorded *r, const struct step *step)
 {
 	const struct halt *halt = step->halt;
 	u64 ns = halt->ns;
-	u64 polled_ns = step->known && step->interval_ns < ns ? step->interval_ns : ns;
 	u64 start_ns = halt->time_ns > ns ? halt->time_ns - ns : 0;
-	bool polled = step->known ? step->interval_ns : !halt->waited;
+	unsigned int most_ns;
+	bool known = step_polls_for(step, &most_ns);
+	u64 polled_ns = known && most_ns < ns ? most_ns : ns;
+	bool polled = known ? most_ns : !halt->waited;
 
 	if (!r->a.halts++ || start_ns < r->start_ns)
 		r->start_ns = start_ns;
@@ -25,10 +28,11 @@ void recorded_add(struct recorded *r, const struct step *step)
 	r->a.hits += !halt->waited;
 	r->polls += polled;
 	r->poll_hits += polled && !halt->waited && polled_ns == ns;
-	r->cut_short += halt->waited && step->known && ns <= step->interval_ns;
+	r->cut_short += halt->waited && known && ns <= most_ns;
+	r->skipped += halt->skipped;
 	if (!halt->waited && polled_ns == ns)
 		r->a.hit_ns = add_ns(r->a.hit_ns, polled_ns);
-	else if (step->known)
+	else if (known)
 		r->a.vain_ns = add_ns(r->a.vain_ns, polled_ns);
 	else
 		r->unknown++;
@@ -47,6 +51,7 @@ void recorded_merge(struct recorded *sum, const struct recorded *r)
 	sum->poll_hits += r->poll_hits;
 	sum->unknown += r->unknown;
 	sum->cut_short += r->cut_short;
+	sum->skipped += r->skipped;
 }
 
 u64 recorded_time_ns(const struct recorded *r)
@@ -89,4 +94,14 @@ void print_trace(const struct trace *trace, const struct recorded *r)
 	if (r->cut_short)
 		printf("%" PRIu64 " polls were cut short, it is not known when: they count as "
 		       "polled for the whole halt, an\nupper bound\n", (uint64_t)r->cut_short);
+	if (r->skipped)
+		printf("%" PRIu64 " polls were skipped for want of budget: these halts polled for "
+		       "nothing\n", (uint64_t)r->skipped);
+}
+
+void print_model(const struct recorded *r, bool budget)
+{
+	puts("model: events come when they came, whatever the polling; no poll is cut short");
+	if (r->skipped && !budget)
+		puts("no budget is replayed: no poll is skipped");
 }

@@ -13,6 +13,7 @@ struct recorded {
 	u64 polls, poll_hits;	/* as far as it is known, and what they ended */
 	u64 unknown;		/* blocked halts that polled for nobody knows how long */
 	u64 cut_short;		/* polls, of halts that blocked within their interval */
+	u64 skipped;		/* polls, for want of budget */
 	u64 start_ns, end_ns;	/* of the first halt, of the last */
 };
 
@@ -27,6 +28,9 @@ double percent_of(u64 ns, u64 time_ns);
 
 /* The line on stdout that says which trace it is, and what it lacks. */
 void print_trace(const struct trace *trace, const struct recorded *r);
+
+/* What a replay of it, with a budget or without, assumes. */
+void print_model(const struct recorded *r, bool budget);
 
 /* A time with a unit that suits it. */
 struct text {

@@ -15,7 +15,7 @@
 /* What is kept of a vCPU. */
 struct replay_vcpu {
 	bool started;
-	unsigned int interval_ns;
+	struct model_vcpu model;
 	struct wake_vcpu wake;
 };
 
@@ -28,6 +28,7 @@ struct replay {
 	struct kvm_halt_poll_params params;
 	struct recorded recorded;
 	struct account replayed;
+	u64 skipped;		/* polls, in the replay */
 };
 
 static int measure_step(void *ctx, struct vcpu *vcpu, const struct step *step)
@@ -57,19 +58,23 @@ static void decide_params(struct replay *r)
 static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 {
 	struct replay_vcpu *v = follow_data(vcpu);
+	const struct halt *halt = step->halt;
 	struct replay *r = ctx;
 	struct event event;
+	u64 ns = halt->ns;
 
 	if (!r->recorded.a.halts)
 		decide_params(r);
 	if (!v->started) {
 		v->started = true;
-		v->interval_ns = kvm_halt_poll_cap(step->known ? step->interval_ns : 0,
-						   &r->params);
+		v->model.interval_ns = kvm_halt_poll_cap(step->known ? step->interval_ns : 0,
+							 &r->params);
 	}
 	recorded_add(&r->recorded, step);
 	event = event_of(step, r->cost.ns);
-	v->interval_ns = model_halt(&r->replayed, v->interval_ns, &event, &r->params);
+	r->skipped += !model_halt_budget(&r->replayed, &v->model,
+					 halt->time_ns > ns ? halt->time_ns - ns : 0, &event,
+					 &r->params);
 	return 0;
 }
 
@@ -142,10 +147,11 @@ static void print(const struct replay *r)
 	const struct account *a = &r->recorded.a, *b = &r->replayed;
 	const struct trace_params *t = &r->trace.params;
 	u64 time_ns = recorded_time_ns(&r->recorded);
+	bool budget = r->o->given & OPTION_BUDGET;
 
 	print_trace(&r->trace, &r->recorded);
 	wake_print(&r->cost);
-	puts("model: events come when they came, whatever the polling; no poll is cut short");
+	print_model(&r->recorded, budget);
 	if (!r->params_known)
 		puts("what neither the trace nor an option tells is Linux' default on x86");
 	printf("\n%-24s %16s %16s\n", "", "recorded", "replayed");
@@ -153,10 +159,14 @@ static void print(const struct replay *r)
 	print_param("halt_poll_ns_grow", t->known, t->grow, r->params.grow);
 	print_param("halt_poll_ns_grow_start", t->known, t->grow_start_ns, r->params.grow_start_ns);
 	print_param("halt_poll_ns_shrink", t->known, t->shrink, r->params.shrink);
+	if (budget)
+		print_param("halt_poll_budget", false, 0, r->params.budget);
 	print_count("halts", a->halts, b->halts);
 	print_count("without blocking", a->hits, b->hits);
 	print_percent("  of all halts", percent_of(a->hits, a->halts),
 		      percent_of(b->hits, b->halts));
+	if (budget)
+		print_count("polls skipped", r->recorded.skipped, r->skipped);
 	print_ns("CPU burned polling", account_polled_ns(a), account_polled_ns(b));
 	print_percent("  of one CPU", percent_of(account_polled_ns(a), time_ns),
 		      percent_of(account_polled_ns(b), time_ns));
@@ -179,11 +189,14 @@ static int print_json(const struct replay *r)
 	json_add_u64(root, "time_ns", recorded_time_ns(&r->recorded));
 	json_add_wake(root, &r->cost);
 	json_add(recorded, "params", t->known ? json_params(&params) : json_null());
-	json_add_account(recorded, &r->recorded.a, r->cost.ns);
-	json_add_u64(recorded, "blocked_interval_unknown", r->recorded.unknown);
+	json_add_recorded(recorded, &r->recorded, r->cost.ns);
 	json_add(root, "recorded", recorded);
 	json_add(replayed, "params", json_params(&r->params));
 	json_add_account(replayed, &r->replayed, r->cost.ns);
+	if (r->o->given & OPTION_BUDGET) {
+		json_add(replayed, "halt_poll_budget_ratio", json_real(r->params.budget / 100.0));
+		json_add_u64(replayed, "polls_skipped", r->skipped);
+	}
 	json_add(root, "replayed", replayed);
 	return json_print(root);
 }
@@ -194,9 +207,11 @@ int cmd_replay(int argc, char **argv)
 	struct replay r = { .o = &o };
 	int status;
 
-	if (!options_parse(&o, argc, argv, OPTION_PARAMS | OPTION_WAKE_COST | OPTION_JSON,
+	if (!options_parse(&o, argc, argv, OPTION_PARAMS | OPTION_BUDGET | OPTION_WAKE_COST |
+			   OPTION_JSON,
 			   "What other parameters would have made of the same halts, beside what was\n"
-			   "recorded. A parameter that is not given is as it was recorded.",
+			   "recorded. A parameter that is not given is as it was recorded, but for the budget:\n"
+			   "no trace tells it.",
 			   &status))
 		return status;
 

@@ -491,8 +491,7 @@ static void print(const struct report *r)
 static void add_recorded(json_t *object, const struct recorded *r, unsigned int wake_ns)
 {
 	json_add_u64(object, "time_ns", recorded_time_ns(r));
-	json_add_account(object, &r->a, wake_ns);
-	json_add_u64(object, "blocked_interval_unknown", r->unknown);
+	json_add_recorded(object, r, wake_ns);
 }
 
 static json_t *histogram_json(const struct report_vcpu *v)

@@ -256,6 +256,7 @@ int reader_halt(struct reader *r, struct vcpu *vcpu, __u64 time_ns, __u64 ns,
 	struct entry *entry = (struct entry *)vcpu;
 	const struct halt halt = {
 		.time_ns = time_ns, .ns = ns, .waited = waited, .valid = valid,
+		.skipped = trace_skipped(r->trace, vcpu),
 	};
 
 	if (ns > HALT_NS_MAX)
@@ -282,6 +283,14 @@ int reader_change(struct reader *r, struct vcpu *vcpu, __u64 time_ns, __u64 old_
 	if (check_time(r, entry, time_ns))
 		return -1;
 	return r->sink->change ? r->sink->change(r->sink->ctx, vcpu, &change) : 0;
+}
+
+int reader_skip(struct reader *r, struct vcpu *vcpu, __u64 time_ns)
+{
+	if (check_time(r, (struct entry *)vcpu, time_ns))
+		return -1;
+	trace_skip(r->trace, vcpu);
+	return 0;
 }
 
 /* Where there is a character that no text has: its offset; else -1. */
@@ -462,4 +471,18 @@ void trace_free(struct trace *trace)
 	}
 	free(trace->vcpus);
 	memset(trace, 0, sizeof(*trace));
+}
+
+void trace_skip(const struct trace *trace, struct vcpu *vcpu)
+{
+	vcpu->skips = true;
+	vcpu->skips_lost = trace->lost;
+}
+
+bool trace_skipped(const struct trace *trace, struct vcpu *vcpu)
+{
+	bool skipped = vcpu->skips && vcpu->skips_lost == trace->lost;
+
+	vcpu->skips = false;
+	return skipped;
 }

@@ -13,15 +13,16 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-/* The longest halt that can be told: 2^62 - 1 ns, which is 146 years. */
-#define HALT_NS_MAX ((1ULL << 62) - 1)
+/* The longest halt that can be told: 2^61 - 1 ns, which is 73 years. */
+#define HALT_NS_MAX ((1ULL << 61) - 1)
 
 /* One kvm_vcpu_wakeup event: 16 bytes, as there may be a billion. */
 struct halt {
 	__u64 time_ns;		/* of the event, that is, of the halt's end */
-	__u64 ns : 62;		/* the halt time, polling included */
+	__u64 ns : 61;		/* the halt time, polling included */
 	__u64 waited : 1;	/* the vCPU blocked; false: a poll ended the halt */
 	__u64 valid : 1;	/* the wakeup was for this vCPU */
+	__u64 skipped : 1;	/* KVM skipped its poll, for want of budget */
 };
 
 /*
@@ -41,6 +42,10 @@ struct vcpu {
 	int vm;			/* the process' pid; -1: unknown */
 	int id;			/* KVM's number within its VM; -1: unknown */
 	char comm[16];		/* "": unknown */
+
+	/* Between a kvm_halt_poll_skip event and its halt's; see trace_skip(). */
+	bool skips;
+	__u64 skips_lost;	/* trace->lost as of then */
 
 	struct halt *halts;	/* only after trace_load() */
 	size_t nr_halts;
@@ -85,5 +90,13 @@ int trace_read(struct trace *trace, const char *name, const struct trace_sink *s
 int trace_load(struct trace *trace, const char *name);
 
 void trace_free(struct trace *trace);
+
+/*
+ * For who makes a trace of events: the poll of @vcpu's next halt was skipped; and, asked
+ * at each halt, whether this one's was.  Where events were lost in between, which halt
+ * that was about is not known, and it is forgotten.
+ */
+void trace_skip(const struct trace *trace, struct vcpu *vcpu);
+bool trace_skipped(const struct trace *trace, struct vcpu *vcpu);
 
 #endif /* __TRACE_H */

@@ -547,7 +547,7 @@ static void print(const struct tune *t, size_t best)
 
 	print_trace(&t->trace, &t->recorded);
 	wake_print(&t->cost);
-	puts("model: events come when they came, whatever the polling; no poll is cut short");
+	print_model(&t->recorded, false);
 	printf("score: latency + %g * CPU burned polling", t->o->cpu_weight);
 	if (t->o->given & OPTION_MAX_CPU)
 		printf(", where that is at most %g %% of one CPU", t->o->max_cpu);

@@ -20,6 +20,7 @@
 enum verdict {
 	AS_RULE,
 	CUT_SHORT,
+	SKIPPED,
 	NOT_ALLOWED,
 	F1_WRAPPED,
 	F2_ABOVE_MAX,
@@ -38,6 +39,7 @@ static const struct {
 } verdicts[NR_VERDICTS] = {
 	[AS_RULE] = { "as_rule", "as the rule says" },
 	[CUT_SHORT] = { "cut_short", "not adapted: the poll was cut short" },
+	[SKIPPED] = { "skipped", "not adapted: the poll was skipped for want of budget" },
 	[NOT_ALLOWED] = { "not_allowed", "reset to 0 and kept there: polling was not allowed" },
 	[F1_WRAPPED] = { "f1_wrapped", "F1: growth wrapped in 32 bits" },
 	[F2_ABOVE_MAX] = { "f2_above_max", "F2: an interval above the maximum was traced" },
@@ -68,9 +70,12 @@ struct verify {
 	u64 missed_adapted;
 };
 
+/* A poll that is skipped leaves the interval alone, once it is not above the maximum. */
 static unsigned int next(const struct verify *v, unsigned int interval_ns,
 			 const struct halt *halt)
 {
+	if (halt->skipped)
+		return kvm_halt_poll_cap(interval_ns, &v->params);
 	return kvm_halt_poll_next(interval_ns, halt->ns, halt->valid, &v->params);
 }
 
@@ -121,6 +126,9 @@ static enum verdict judge_change(const struct verify *v, struct verify_vcpu *vcp
 	const struct change *change = &step->changes[1];
 	unsigned int want_ns = next(v, change->old_ns, step->halt);
 
+	if (step->halt->skipped)
+		return change->new_ns == want_ns && change_is_early(change, step->halt) ?
+		       SKIPPED : UNEXPLAINED;
 	if (change->new_ns == want_ns && change->new_ns != change->old_ns) {
 		vcpu->not_allowed = false;
 		return AS_RULE;
@@ -138,6 +146,9 @@ static enum verdict judge(const struct verify *v, struct verify_vcpu *vcpu,
 	const struct change *change = &step->changes[1];
 	enum verdict verdict;
 
+	/* Whatever the interval: there is no event, as there must be none. */
+	if (step->halt->skipped && !step->nr_changes)
+		return SKIPPED;
 	if (!step->known)
 		return step->lost ? AFTER_LOSS : UNKNOWN;
 	if (!step->nr_changes) {
@@ -163,9 +174,10 @@ static void show(const struct verify *v, const struct vcpu *vcpu, const struct s
 	unsigned int from_ns = step->nr_changes ? last->old_ns : step->before_ns;
 
 	printf("unexplained: vCPU %d at %" PRIu64 " ns: interval %u, halt of %" PRIu64
-	       " ns, %s%s: the rule says %u, ", vcpu->pid, (uint64_t)halt->time_ns, from_ns,
+	       " ns, %s%s%s: the rule says %u, ", vcpu->pid, (uint64_t)halt->time_ns, from_ns,
 	       (uint64_t)halt->ns, halt->waited ? "blocked" : "polled",
-	       halt->valid ? "" : ", invalid wakeup", next(v, from_ns, halt));
+	       halt->skipped ? ", poll skipped" : "", halt->valid ? "" : ", invalid wakeup",
+	       next(v, from_ns, halt));
 	if (!step->nr_changes)
 		puts("there is no event");
 	else if (step->nr_changes > 1)
@@ -182,10 +194,11 @@ static void show(const struct verify *v, const struct vcpu *vcpu, const struct s
 static void count_polls(struct verify *v, const struct step *step, enum verdict verdict)
 {
 	const struct halt *halt = step->halt;
+	unsigned int most_ns;
 
-	if (!step->known || !step->interval_ns)
+	if (!step_polls_for(step, &most_ns) || !most_ns)
 		return;
-	if (halt->ns <= step->interval_ns) {
+	if (halt->ns <= most_ns) {
 		v->within++;
 		v->within_blocked += halt->waited;
 	} else if (verdict == AS_RULE && step->nr_changes) {
@@ -275,8 +288,10 @@ static int print_json(const struct verify *v)
 	json_add_trace(root, &v->trace);
 	json_add(root, "rule", json_params(&v->params));
 	json_add_u64(root, "halts", v->halts);
-	for (i = 0; i < NR_VERDICTS; i++)
-		json_add_u64(root, verdicts[i].key, v->count[i]);
+	for (i = 0; i < NR_VERDICTS; i++) {
+		if (v->count[i] || i != SKIPPED)
+			json_add_u64(root, verdicts[i].key, v->count[i]);
+	}
 	json_add_u64(root, "restarts", v->restarts);
 	json_add_u64(root, "polls_within_interval", v->within);
 	json_add_u64(root, "polls_within_interval_blocked", v->within_blocked);

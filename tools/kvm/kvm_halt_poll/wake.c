@@ -39,19 +39,19 @@ static void keep(struct wake *wake, const struct wake_pair *pair)
 static void pair_up(struct wake *wake, const struct wake_halt *blocked,
 		    const struct wake_halt *hit)
 {
-	if (hit->ns > blocked->interval_ns && hit->ns <= hit->interval_ns &&
-	    blocked->ns > blocked->interval_ns)
+	if (hit->ns > blocked->polled_for_ns && hit->ns <= hit->polled_for_ns &&
+	    blocked->ns > blocked->polled_for_ns)
 		keep(wake, &(struct wake_pair){
-			hit->number, hit->interval_ns, blocked->ns, hit->ns
+			hit->number, hit->polled_for_ns, blocked->ns, hit->ns
 		});
 }
 
 void wake_add(struct wake *wake, struct wake_vcpu *v, const struct step *step)
 {
-	struct wake_halt now = { step->halt->ns, ++v->halts, step->interval_ns };
+	struct wake_halt now = { step->halt->ns, ++v->halts };
 	unsigned int i;
 
-	if (!step->known || !step->halt->valid)
+	if (!step_polls_for(step, &now.polled_for_ns) || !step->halt->valid)
 		return;
 	if (step->halt->waited) {
 		if (v->hit.number && now.number - v->hit.number <= WAKE_NEAR)

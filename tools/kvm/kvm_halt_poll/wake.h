@@ -11,7 +11,8 @@
  * is left between the two is chance, which is as often in favour of the one as
  * of the other, and the cost.  The median of the differences is the cost.  Where
  * the blocked one's event came is known only once the cost is: the median is
- * taken again, with what it was before as the cost, until it does not rise.
+ * taken again, with what it was before as the cost, until it does not rise.  A halt
+ * whose poll was skipped is one with B = 0.
  */
 #ifndef __WAKE_H
 #define __WAKE_H
@@ -28,7 +29,7 @@
 struct wake_halt {
 	u64 ns;
 	u64 number;		/* of the halt */
-	unsigned int interval_ns;
+	unsigned int polled_for_ns;
 };
 
 /* What is kept of a vCPU; zeroed at first. */

@@ -13,8 +13,8 @@ HEADER=vcpu,time_ns,halt_ns,waited,valid
 PARAMS=200000,2,10000,2
 
 # trace <params> <line>...: a recording, left in $tmp/trace.  "+" starts a halt
-# that comes 1 ms after the last: +halt_ns,waited[,valid], and ">" a change of
-# the interval just before the wakeup: >old,new.
+# that comes 1 ms after the last: +halt_ns,waited[,valid], ">" a change of the
+# interval just before the wakeup: >old,new, and "~" has the next halt's poll skipped.
 trace()
 {
 	local params=$1
@@ -30,6 +30,10 @@ trace()
 			printf "%s7,%.0f,%s,%s,%s\n", changes, now, $2, $3, $4 == "" ? 1 : $4
 			halts++
 			changes = ""
+			next
+		}
+		/^~/ {
+			changes = changes "#skip,7,0\n"
 			next
 		}
 		/^>/ {
@@ -72,6 +76,37 @@ repeat()
 	for ((i = 0; i < n; i++)); do
 		printf '%s\n' "$@"
 	done
+}
+
+test_verify_skips()
+{
+	local skipped="  not adapted: the poll was skipped for want of budget$"
+
+	verifies "a poll that was skipped" 0 "^ +2$skipped" "[1-9]  not adapted: the poll was cut" \
+		$PARAMS '>10000,20000' +60000,1 '~' +60000,1 '~' +15000,1
+	verifies "no poll that was skipped" 0 "" "skipped" $PARAMS '>10000,20000' +60000,1
+	verifies "a poll that was skipped: the next halt adapts" 0 "^ +2  as the rule says$" "" \
+		$PARAMS '>10000,20000' +60000,1 '~' +60000,1 '>20000,40000' +60000,1
+	verifies "skipped before the interval is known" 0 "^ +1$skipped" "[1-9]  not verified" \
+		$PARAMS '~' +60000,1
+	verifies "skipped, and adapted all the same" 3 "^unexplained: vCPU 7 at 1002120000 ns: \
+interval 20000, halt of 60000 ns, blocked, poll skipped: the rule says 20000, the event goes from \
+20000 to 40000$" "" $PARAMS '>10000,20000' +60000,1 '~' '>20000,40000' +60000,1
+	verifies "skipped, after the maximum was lowered" 0 "^ +1$skipped" "[1-9]  UNEXPLAINED" \
+		15000,2,10000,2 "#interval,7,0,1000000000,20000,15000" '~' +60000,1
+	verifies "skipped, lowered to what is no maximum" 3 "the rule says 20000, the event" "" \
+		$PARAMS "#interval,7,0,1000000000,20000,15000" '~' +60000,1
+	# A new vCPU has no poll to skip: what comes before is the old one's.
+	verifies "skipped, before a new vCPU on the same thread" 0 "^ +1  not adapted: the poll was cut" \
+		"[1-9]  UNEXPLAINED" \
+		$PARAMS '>10000,20000' +60000,1 +60000,1 '~' +60000,1 '>0,10000' +60000,1
+	# Of three halts within the interval one polled.
+	trace $PARAMS '>40000,80000' +60000,1 '~' +60000,1 '~' +60000,1 +60000,0
+	check "verify: JSON: skipped polls" 0 '^  "skipped": 2,$' "" "$TOOL" verify --json "$tmp/trace"
+	check "verify: JSON: skipped polls are no polls" 0 '^  "polls_within_interval": 1,$' "" \
+		"$TOOL" verify --json "$tmp/trace"
+	trace $PARAMS '>40000,80000' +60000,1
+	check "verify: JSON: no skipped polls" 0 '"cut_short"' "skipped" "$TOOL" verify --json "$tmp/trace"
 }
 
 test_verify()
@@ -139,6 +174,8 @@ test_verify()
 	verifies "only some are shown" 3 "^unexplained: 40 more$" "" $PARAMS \
 		"$(repeat 25 '>10000,30000' +60000,1 '>30000,10000' +300000,1)"
 
+	test_verify_skips
+
 	verifies "after a loss nothing is known" 0 "^ +2  not verified: events were lost$" "" $PARAMS \
 		'>0,10000' +60000,1 "#lost,5" +60000,1 +60000,1 '>40000,80000' +60000,1
 	verifies "after a loss, from the next change" 0 "^ +2  as the rule says$" "" $PARAMS \
@@ -179,6 +216,55 @@ test_recorded()
 	done
 }
 
+# 10 us are polled for in vain, and 20 us in the replay that does not skip the other.
+test_replay_skips()
+{
+	local command
+
+	trace $PARAMS '>10000,20000' +62500,1 '~' +62500,1
+	replays "skipped polls: CPU" "^CPU burned polling +10.0 us +30.0 us$" --wake-cost 2500
+	replays "skipped polls: no budget is replayed" "^no budget is replayed: no poll is skipped$"
+	for command in report replay tune; do
+		check "$command: skipped polls are told of" 0 \
+			"^1 polls were skipped for want of budget: " "cut short, it" "$TOOL" $command "$tmp/trace"
+	done
+	check "tune: skipped polls: no budget is replayed" 0 "^no budget is replayed: " "" \
+		"$TOOL" tune "$tmp/trace"
+	for command in report replay; do
+		check "$command: JSON: skipped polls" 0 '"polls_skipped": 1' "" \
+			"$TOOL" $command --json "$tmp/trace"
+	done
+	replays "skipped polls: with a budget" "^polls skipped +1 +0$" --budget 100
+	check "replay: skipped polls: no need to say that there is no budget" 0 "^halt_poll_budget" \
+		"no budget" "$TOOL" replay --budget 100 "$tmp/trace"
+	trace $PARAMS "${CONSTANT[@]}"
+	for command in report replay tune "report --json" "replay --json"; do
+		# shellcheck disable=SC2086 # with options
+		check "$command: no skipped polls" 0 "halts" "skipped|budget" "$TOOL" $command "$tmp/trace"
+	done
+}
+
+# 1 % of the 1.06 ms from halt to halt is 10.6 us.  The first halt grows the interval to
+# its 65 us, the second's poll takes 60 us of the 65 that there are, and the sixth after
+# it finds 65 again.
+test_replay_budget()
+{
+	local fixed="--wake-cost 2500 --max 65000 --grow-start 65000"
+
+	trace $PARAMS "${CONSTANT[@]}"
+	# shellcheck disable=SC2086 # several options
+	{
+		replays "a budget: skipped" "^polls skipped +0 +7$" $fixed --budget 1
+		replays "a budget: hits" "^without blocking +6 +2$" $fixed --budget 1
+		replays "a budget: CPU" "^CPU burned polling +430.0 us +120.0 us$" $fixed --budget 1
+		replays "a budget is shown" "^halt_poll_budget +unknown +1$" $fixed --budget 1
+		replays "a budget of nothing" "^CPU burned polling +430.0 us +0 ns$" $fixed --budget 0
+		replays "a budget without a limit" "^polls skipped +0 +0$" $fixed --budget 100
+		replays "a budget: JSON" '"polls_skipped": 7' $fixed --budget 1 --json
+		replays "a budget: JSON: how much" '"halt_poll_budget_ratio": 0.01' $fixed --budget 1 --json
+	}
+}
+
 test_replay()
 {
 	trace $PARAMS "${CONSTANT[@]}"
@@ -211,6 +297,8 @@ test_replay()
 
 	trace $PARAMS '>10000,80000' +60000,1 +30000,1
 	replays "polls that were cut short are told of" "^1 polls were cut short.* for the whole halt"
+	test_replay_skips
+	test_replay_budget
 	trace $PARAMS "${CONSTANT[@]}" '>80000,0' +1000000,1 "${CONSTANT[@]}"
 	replays "cost measured" "^cost of blocking: 2500 ns, measured: median of 12 pairs of halts, \+- 0 ns$"
 
@@ -320,7 +408,7 @@ test_tune()
 
 	printf '%s\n' $HEADER 7,1000000,500000,1,1 >"$tmp/trace"
 	tunes "one halt" "^hold-out: none, as all halts are in one half"
-	printf '%s\n' $HEADER 7,18446744073709551615,4611686018427387903,1,1 \
+	printf '%s\n' $HEADER 7,18446744073709551615,2305843009213693951,1,1 \
 		8,18446744073709551615,0,1,0 >"$tmp/trace"
 	tunes "the longest halt" "^best "
 	tunes "one whose event was there" "^off .* 50.00 % "
@@ -382,6 +470,10 @@ test_options()
 	for value in "" 0 1025 x; do
 		check "--threads '$value'" 2 "^kvm_halt_poll: --threads takes a number from 1 to" "" \
 			"$TOOL" tune --threads "$value" "$tmp/trace"
+	done
+	for value in "" -1 101 20% x; do
+		check "--budget '$value'" 2 "^kvm_halt_poll: --budget takes a number from 0 to 100, not" "" \
+			"$TOOL" replay --budget "$value" "$tmp/trace"
 	done
 	for value in "" -; do
 		check "--plot '$value'" 2 "^kvm_halt_poll: --plot takes the name of a file" "" \

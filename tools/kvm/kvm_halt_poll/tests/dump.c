@@ -2,7 +2,7 @@
 /*
  * Prints what the readers make of a trace, so that tests can compare it:
  *
- *	halt PID/VM/ID "COMM" TIME NS poll|wait valid|invalid
+ *	halt PID/VM/ID "COMM" TIME NS poll|wait valid|invalid [skipped]
  *	change PID/VM/ID "COMM" TIME OLD NEW after HALTS
  *	KIND, kernel RELEASE, PARAMS, N vCPUs, N lost
  *
@@ -23,8 +23,9 @@ static int print_halt(void *ctx, struct vcpu *vcpu, const struct halt *halt)
 	(void)ctx;
 	printf("halt ");
 	print_vcpu(vcpu);
-	printf("%llu %llu %s %s\n", halt->time_ns, (__u64)halt->ns,
-	       halt->waited ? "wait" : "poll", halt->valid ? "valid" : "invalid");
+	printf("%llu %llu %s %s%s\n", halt->time_ns, (__u64)halt->ns,
+	       halt->waited ? "wait" : "poll", halt->valid ? "valid" : "invalid",
+	       halt->skipped ? " skipped" : "");
 	return 0;
 }
 

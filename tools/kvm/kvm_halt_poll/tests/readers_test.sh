@@ -43,8 +43,8 @@ test_csv()
 	reads "CSV: what is known of it" '^CSV, kernel unknown, parameters unknown, 2 vCPUs, 0 lost$' \
 		$HEADER 7,1,1,1,1 8,1,1,0,1
 	reads "CSV: comments and empty lines" ' 2 1 poll' $HEADER "# text" "" 7,2,1,0,1
-	reads "CSV: the longest halt" ' 4611686018427387903 wait' $HEADER \
-		7,5000000000000000000,4611686018427387903,1,1
+	reads "CSV: the longest halt" ' 2305843009213693951 wait' $HEADER \
+		7,5000000000000000000,2305843009213693951,1,1
 	reads "CSV: the latest time" ' 18446744073709551615 1 ' $HEADER 7,18446744073709551615,1,1,1
 	printf '%s\n7,1,1,1,1' $HEADER >"$tmp/trace"
 	refuses "CSV: no newline at the end" "$tmp/trace:2: cut short: the last line does not end" \
@@ -53,8 +53,8 @@ test_csv()
 	refuses "text: cut before the event's name" "$tmp/trace:2: cut short: the last line" \
 		"$DUMP" "$tmp/trace"
 
-	rejects "CSV: a halt of 2^62 ns" ":2: 4611686018427387904 ns is no time" \
-		$HEADER 7,1,4611686018427387904,1,1
+	rejects "CSV: a halt of 2^61 ns" ":2: 2305843009213693952 ns is no time" \
+		$HEADER 7,1,2305843009213693952,1,1
 	rejects "CSV: a halt of 2^63 ns" ":2: 9223372036854775808 ns is no time" \
 		$HEADER 7,1,9223372036854775808,1,1
 	rejects "CSV: a halt of 2^64 ns" ":3: '7,1,18446744073709551616" \
@@ -98,6 +98,7 @@ test_own()
 	reads "own: two of one kernel" '2 vCPUs, 24 lost' "${recorded[@]}" "#end,2" \
 		"${recorded[@]//74/75}" "#end,2"
 
+	test_own_skips
 	rejects "own: cut short" ":9: cut short" "${recorded[@]}"
 	rejects "own: cut short, and another behind" ":10: what was recorded before is cut short" \
 		"${recorded[@]}" "# kvm_halt_poll 1"
@@ -114,6 +115,75 @@ test_own()
 	rejects "own: parameters" ":2: '#params,1,2,3' is no row" "# kvm_halt_poll 1" "#params,1,2,3"
 	rejects "own: a vCPU" ":2: '#vcpu,1,x,y' is no row" "# kvm_halt_poll 1" "#vcpu,1,x,y"
 	rejects "own: losses" ":2: '#lost,' is no row" "# kvm_halt_poll 1" "#lost,"
+}
+
+# last_words <word>...: what was read last ends each of its halts so, in order.
+last_words()
+{
+	local words
+
+	words=$(sed -n 's/^halt .* //p' "$tmp/first" | paste -sd ' ')
+	verdict "which of them: $*" "$([[ $words == "$*" ]] || echo "'$words', not '$*'")"
+}
+
+test_own_skips()
+{
+	reads "own: a skipped poll" '^halt 74/-1/3 "" 5 100 wait valid skipped$' \
+		"# kvm_halt_poll 1" $HEADER "#skip,74,3" 74,5,100,1,1 "#end,1"
+	reads "own: the poll of one halt" ' 2 vCPUs, 0 lost$' "# kvm_halt_poll 1" $HEADER \
+		"#skip,74,3" 75,5,100,1,1 74,6,100,1,1 74,7,1,1,1 "#end,3"
+	last_words valid skipped valid
+	reads "own: a change between the skip and its halt" ' 1 vCPUs, 0 lost$' \
+		"# kvm_halt_poll 1" $HEADER "#skip,74,3" "#interval,74,3,6,0,10000" 74,6,1,1,1 "#end,1"
+	last_words skipped
+	reads "own: a skip before lost events" ' 1 vCPUs, 5 lost$' "# kvm_halt_poll 1" $HEADER \
+		"#skip,74,3" "#lost,5" 74,6,1,1,1 "#skip,74,3" 74,7,1,1,1 "#end,2"
+	last_words valid skipped
+	reads "own: a skip without a halt" ' 1 vCPUs, 0 lost$' "# kvm_halt_poll 1" $HEADER \
+		74,6,1,1,1 "#skip,74,3" "#end,1"
+	last_words valid
+	reads "CSV: a skipped poll" '^halt 7/-1/0 "" 5 1 wait valid skipped$' $HEADER "#skip,7,0" 7,5,1,1,1
+	reads "own: a skip of who never halts" ' 2 vCPUs, 0 lost$' $HEADER "#skip,8,0" 7,5,1,1,1
+
+	rejects "own: a skip of no number" ":3: '#skip,74' is no row" \
+		"# kvm_halt_poll 1" $HEADER "#skip,74"
+	rejects "own: a skip with more" ":3: '#skip,74,3,1' is no row" \
+		"# kvm_halt_poll 1" $HEADER "#skip,74,3,1"
+	rejects "own: a skip of a negative number" ":3: '#skip,74,-1' is no row" \
+		"# kvm_halt_poll 1" $HEADER "#skip,74,-1"
+	rejects "own: a skip of the number 2^31" ":3: '#skip,74,2147483648' is no row" \
+		"# kvm_halt_poll 1" $HEADER "#skip,74,2147483648"
+	rejects "own: a skip of a pid of 2^31" ":3: 2147483648 is no number of a vCPU" \
+		"# kvm_halt_poll 1" $HEADER "#skip,2147483648,0"
+	rejects "own: nothing but a skip" ": no event kvm_vcpu_wakeup in it" $HEADER "#skip,8,0"
+}
+
+test_text_skips()
+{
+	local skip="kvm_halt_poll_skip: vcpu 3: poll of 200000 ns skipped"
+
+	reads "tracefs: a skipped poll" '^halt 74/-1/3 "qemu" 5200000000 100 wait valid skipped$' \
+		"qemu-74 [001] 5.1: $skip" "qemu-74 [001] 5.2: $WAKEUP"
+	reads "trace-cmd report: a skipped poll" '^halt 74/-1/3 "CPU 0/KVM" 5200000000 100 .* skipped$' \
+		"  CPU 0/KVM-74    [001]     5.100000000: kvm_halt_poll_skip:   vcpu 3: poll of 1 ns skipped" \
+		"  CPU 0/KVM-74    [001]     5.200000000: kvm_vcpu_wakeup:      wait time 100 ns, polling valid"
+	reads "perf script: a skipped poll" '^halt 74/70/3 "CPU 0/KVM" 5200000000 100 .* skipped$' \
+		" CPU 0/KVM    70/74     5.1:    kvm:$skip" " CPU 0/KVM    70/74     5.2:    kvm:$WAKEUP"
+	reads "text: the poll of one halt" ' 2 vCPUs, 0 lost$' "a-74 [001] 5.1: $skip" \
+		"b-75 [000] 5.2: $WAKEUP" "a-74 [001] 5.3: $WAKEUP" "a-74 [001] 5.4: $WAKEUP"
+	last_words valid skipped valid
+	reads "text: a skip before lost events" ' 1 vCPUs, 12 lost$' "a-74 [001] 5.1: $skip" \
+		"CPU:1 [LOST 12 EVENTS]" "a-74 [001] 5.2: $WAKEUP"
+	last_words valid
+
+	rejects "text: a skip that is cut short" ":1: not as the kernel prints it, or cut short" \
+		"q-74 [001] 5.1: ${skip%ped}"
+	rejects "text: a skip with more" ":1: not as the kernel prints it" "q-74 [001] 5.1: $skip ns"
+	rejects "text: a skip of the number 2^31" ":1: not as the kernel prints it" \
+		"q-74 [001] 5.1: ${skip/3/2147483648}"
+	rejects "text: a skip without a thread" ":1: no thread and time in seconds" "5.1: $skip"
+	rejects "text: a skip before the last event" ":2: time runs backwards on vCPU 74" \
+		"q-74 [001] 5.2: $WAKEUP" "q-74 [001] 5.1: $skip"
 }
 
 # What each tool prints of the same event.
@@ -275,6 +345,7 @@ main()
 	test_csv
 	test_own
 	test_text
+	test_text_skips
 	test_wrong_text
 	test_no_trace
 	test_many_vcpus

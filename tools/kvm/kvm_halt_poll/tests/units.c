@@ -50,6 +50,7 @@ static const struct {
 	bool waited, known;
 	unsigned int interval_ns, wake_ns;
 	u64 event_ns, blocked_ns;
+	bool skipped;
 } event_cases[] = {
 	/* that did not block */
 	{ "poll that hit", 30000, false, true, 40000, 2500, 30000, 32500 },
@@ -65,6 +66,11 @@ static const struct {
 	{ "poll that was cut short", 50000, true, true, 80000, 2500, 47500, 50000 },
 	{ "interval unknown", 60000, true, false, 0, 2500, 57500, 60000 },
 	{ "shorter than blocking takes", 2000, true, false, 0, 2500, 0, 2000 },
+	/* whose poll was skipped */
+	{ "skipped, and over after the interval", 60000, true, true, 58000, 2500, 57500, 60000, true },
+	{ "skipped, and over within the interval", 30000, true, true, 40000, 2500, 27500, 30000, true },
+	{ "skipped, shorter than blocking takes", 2000, true, false, 0, 2500, 1, 2000, true },
+	{ "skipped, event before the wait", 700, false, true, 40000, 2500, 700, 700, true },
 };
 
 static void test_events(void)
@@ -74,6 +80,7 @@ static void test_events(void)
 	for (i = 0; i < sizeof(event_cases) / sizeof(*event_cases); i++) {
 		const struct halt halt = {
 			.ns = event_cases[i].ns, .waited = event_cases[i].waited, .valid = 1,
+			.skipped = event_cases[i].skipped,
 		};
 		const struct step step = {
 			.halt = &halt, .known = event_cases[i].known,
@@ -155,6 +162,49 @@ static void test_model(void)
 	}
 }
 
+/*
+ * Ten halts, one in 100 us, with events at 60 us.  A poll of 65 us takes 6500 thousand
+ * of credit, which is as much as there can be, and costs 6000; 20 % of 100 us are 2000.
+ * So the first is paid for, and then every third.
+ */
+static const struct {
+	const char *name;
+	unsigned int budget, interval_ns;
+	u64 hits, skipped, vain_ns;
+} budget_cases[] = {
+	{ "budget 20", 20, 65000, 4, 6, 0 },
+	{ "budget 60: earned as fast as spent", 60, 65000, 10, 0, 0 },
+	{ "budget 0", 0, 65000, 0, 10, 0 },
+	{ "budget 100", 100, 65000, 10, 0, 0 },
+	{ "budget 0: no poll, nothing to skip", 0, 0, 0, 9, 0 },
+};
+
+static void test_budget(void)
+{
+	const struct event event = { 60000, 62500, 1 };
+	size_t i, j;
+
+	for (i = 0; i < sizeof(budget_cases) / sizeof(*budget_cases); i++) {
+		const struct kvm_halt_poll_params p = {
+			65000, 2, 65000, 2, budget_cases[i].budget,
+		};
+		struct model_vcpu v = { .interval_ns = budget_cases[i].interval_ns };
+		struct account a = {};
+		u64 skipped = 0;
+		char what[100];
+
+		for (j = 0; j < 10; j++)
+			skipped += !model_halt_budget(&a, &v, 1000000000 + j * 100000, &event, &p);
+		snprintf(what, sizeof(what), "%s: hits, skipped", budget_cases[i].name);
+		expect(what, a.halts == 10 && a.hits == budget_cases[i].hits &&
+			     skipped == budget_cases[i].skipped, true);
+		snprintf(what, sizeof(what), "%s: polled", budget_cases[i].name);
+		expect(what, a.hit_ns == 60000 * a.hits && a.vain_ns == budget_cases[i].vain_ns, true);
+		snprintf(what, sizeof(what), "%s: the interval stays", budget_cases[i].name);
+		expect(what, v.interval_ns, 65000);
+	}
+}
+
 static void test_sums(void)
 {
 	struct account a = { .halts = 3, .hits = 1, .hit_ns = ~0ULL, .vain_ns = 5 };
@@ -167,13 +217,20 @@ static void test_sums(void)
 	expect("products stay at the top", account_latency_ns(&sum, 4294967295U), ~0ULL);
 }
 
+static void feed_halt(struct wake *wake, struct wake_vcpu *v, unsigned int interval_ns,
+		      const struct halt *halt)
+{
+	const struct step step = { .halt = halt, .known = true, .interval_ns = interval_ns };
+
+	wake_add(wake, v, &step);
+}
+
 static void feed(struct wake *wake, struct wake_vcpu *v, unsigned int interval_ns, u64 ns,
 		 bool waited)
 {
 	const struct halt halt = { .ns = ns, .waited = waited, .valid = 1 };
-	const struct step step = { .halt = &halt, .known = true, .interval_ns = interval_ns };
 
-	wake_add(wake, v, &step);
+	feed_halt(wake, v, interval_ns, &halt);
 }
 
 /* Grows from 0 up to events at 60 us. */
@@ -232,6 +289,26 @@ static void test_wake(void)
 		feed(&wake, &v, 20000, 32500 + i % 2 * 120000, true);
 	}
 	expect("what differs too much is not used", wake_estimate(&wake).source, WAKE_ASSUMED);
+	wake_free(&wake);
+}
+
+/* Events at 60 us, of which every other is not polled for. */
+static void test_wake_skipped(void)
+{
+	const struct halt skipped = { .ns = 62500, .waited = 1, .valid = 1, .skipped = 1 };
+	struct wake_vcpu v = {};
+	struct wake wake;
+	int i;
+
+	if (wake_init(&wake))
+		return;
+	for (i = 0; i < 8; i++) {
+		feed(&wake, &v, 80000, 60000, false);
+		feed_halt(&wake, &v, 80000, &skipped);
+	}
+	/* Each with the hit before it, and all but the last with the one behind. */
+	expect("skipped polls: pairs", wake_estimate(&wake).pairs, 15);
+	expect("skipped polls: cost", wake_estimate(&wake).ns, 2500);
 	wake_free(&wake);
 }
 
@@ -322,6 +399,7 @@ static const struct {
 	bool waited, known;
 	unsigned int interval_ns;
 	u64 hits, hit_ns, vain_ns, unknown, polls, poll_hits;
+	bool skipped;
 } recorded_cases[] = {
 	{ "hit", 30000, false, true, 40000, 1, 30000, 0, 0, 1, 1 },
 	{ "hit, interval unknown", 30000, false, false, 0, 1, 30000, 0, 0, 1, 1 },
@@ -330,6 +408,10 @@ static const struct {
 	{ "miss, interval unknown", 60000, true, false, 0, 0, 0, 0, 1, 0, 0 },
 	{ "cut short", 30000, true, true, 40000, 0, 0, 30000, 0, 1, 0 },
 	{ "event before the wait", 40700, false, true, 40000, 1, 0, 40000, 0, 1, 0 },
+	{ "skipped", 60000, true, true, 40000, 0, 0, 0, 0, 0, 0, true },
+	{ "skipped, short", 30000, true, true, 40000, 0, 0, 0, 0, 0, 0, true },
+	{ "skipped, interval unknown", 60000, true, false, 0, 0, 0, 0, 0, 0, 0, true },
+	{ "skipped, event before the wait", 700, false, true, 40000, 1, 0, 0, 0, 0, 0, true },
 };
 
 static void test_recorded(void)
@@ -341,6 +423,7 @@ static void test_recorded(void)
 		const struct halt halt = {
 			.time_ns = 100000 * (i + 1), .ns = recorded_cases[i].ns,
 			.waited = recorded_cases[i].waited, .valid = 1,
+			.skipped = recorded_cases[i].skipped,
 		};
 		const struct step step = {
 			.halt = &halt, .known = recorded_cases[i].known,
@@ -359,9 +442,10 @@ static void test_recorded(void)
 			     r.polls == recorded_cases[i].polls &&
 			     r.poll_hits == recorded_cases[i].poll_hits, true);
 	}
-	/* From 70000 to 700000. */
-	expect("recorded: time", recorded_time_ns(&all), 630000);
+	/* From 70000 to 1100000. */
+	expect("recorded: time", recorded_time_ns(&all), 1030000);
 	expect("recorded: cut short", all.cut_short, 1);
+	expect("recorded: skipped", all.skipped, 4);
 	expect("recorded: polled", account_polled_ns(&all.a), 170000);
 	expect("recorded: polls", all.polls, 5);
 	expect("recorded: polls that hit", all.poll_hits, 2);
@@ -419,13 +503,29 @@ static struct vcpu *watched_by_pid(int pid)
 	return &watched[i];
 }
 
-static void halts(int pid, unsigned int nr, u64 ns, bool waited)
+static void halts_as(int pid, unsigned int nr, const struct halt *halt)
 {
 	const struct trace_sink sink = follow_sink(&watcher);
-	const struct halt halt = { .time_ns = 1000000, .ns = ns, .waited = waited, .valid = 1 };
 
 	while (nr--)
-		sink.halt(sink.ctx, watched_by_pid(pid), &halt);
+		sink.halt(sink.ctx, watched_by_pid(pid), halt);
+}
+
+static void halts(int pid, unsigned int nr, u64 ns, bool waited)
+{
+	const struct halt halt = { .time_ns = 1000000, .ns = ns, .waited = waited, .valid = 1 };
+
+	halts_as(pid, nr, &halt);
+}
+
+/* Halts that block, as their polls are skipped. */
+static void skips(int pid, unsigned int nr, u64 ns)
+{
+	const struct halt halt = {
+		.time_ns = 1000000, .ns = ns, .waited = 1, .valid = 1, .skipped = 1,
+	};
+
+	halts_as(pid, nr, &halt);
 }
 
 /* A halt that blocks and changes the interval. */
@@ -551,19 +651,85 @@ static void test_frames(void)
 	follow_free(&watcher);
 }
 
-static void test_head(void)
+/* Skipped, nothing is burned, and nothing says that the interval is 0. */
+static void test_frames_skipped(void)
 {
-	struct frame f = {
-		.when = "21:30:01", .period_ns = 2500400000ULL, .lost = 12, .lost_now = 2,
-	};
+	watch_anew(2);
+	skips(502, 5, 300000);
+	expect_frame("frame: skipped polls while the interval is not known", FRAME_BURNED,
+		"    500  all       -    5000.0       0.0         -     0.00     0.00           - qemu\n"
+		"    500    1     502    5000.0       0.0         -     0.00     0.00           - CPU 1/KVM\n\n");
+
+	/* Polls for 100 us in vain, then for 100 us of 200. */
+	adapts(502, 100000, 200000, 150000);
+	skips(502, 5, 300000);
+	halts(502, 1, 100000, false);
+	expect_frame("frame: skipped polls in between", FRAME_BURNED,
+		"    500  all       -    7000.0      14.3      50.0    20.00    10.00           - qemu\n"
+		"    500    1     502    7000.0      14.3      50.0    20.00    10.00       200.0 CPU 1/KVM\n\n");
+	follow_free(&watcher);
+
+	/* An interval that was taken to be 0 was not. */
+	watch_anew(2);
+	halts(502, 4, 300000, true);
+	skips(502, 1, 300000);
+	expect_frame("frame: a skipped poll after long halts", FRAME_BURNED,
+		"    500  all       -    5000.0       0.0         -    >0.00    >0.00           - qemu\n"
+		"    500    1     502    5000.0       0.0         -    >0.00    >0.00           - CPU 1/KVM\n\n");
+	follow_free(&watcher);
+}
+
+#define COLUMNS \
+	"     vm vcpu  thread   halts/s hit/halt% hit/poll%  burned%  wasted% interval_us name\n"
+
+static void expect_printed(const char *what, const struct frame *f, const char *want)
+{
 	char got[400] = "";
 	FILE *file = fmemopen(got, sizeof(got), "w");
 
-	frame_print(&f, file);
+	frame_print(f, file);
 	fclose(file);
-	expect_text("frame: the head", got,
-		"21:30:01, 2.500 s: 0 VMs, 0 vCPUs, 2 events lost, 12 in all\n"
-		"     vm vcpu  thread   halts/s hit/halt% hit/poll%  burned%  wasted% interval_us name\n\n");
+	expect_text(what, got, want);
+}
+
+static void test_head(void)
+{
+	struct frame_row rows[] = {
+		{ .vm = 5, .name = "qemu", .r.skipped = 3 },
+		{ .vm = 5, .thread = 7, .name = "CPU 0/KVM", .r.skipped = 3 },
+	};
+	struct frame f = {
+		.when = "21:30:01", .period_ns = 2500400000ULL, .lost = 12, .lost_now = 2,
+	};
+
+	expect_printed("frame: the head", &f,
+		"21:30:01, 2.500 s: 0 VMs, 0 vCPUs, 2 events lost, 12 in all\n" COLUMNS "\n");
+	f.rows = rows;
+	f.nr_rows = 2;
+	f.nr_vms = 1;
+	expect_printed("frame: the head, if polls were skipped", &f,
+		"21:30:01, 2.500 s: 1 VM, 1 vCPU, 2 events lost, 12 in all, 3 polls skipped\n"
+		COLUMNS
+		"      5  all       -       0.0         -         -     0.00     0.00           - qemu\n"
+		"      5    0       7       0.0         -         -     0.00     0.00           - CPU 0/KVM\n\n");
+}
+
+/* However long after it the halt comes, as in another read. */
+static void test_skips(void)
+{
+	struct vcpu a = {}, b = {};
+	struct trace trace = {};
+
+	expect("skips: none", trace_skipped(&trace, &a), false);
+	trace_skip(&trace, &a);
+	expect("skips: not another vCPU's", trace_skipped(&trace, &b), false);
+	expect("skips: the next halt's", trace_skipped(&trace, &a), true);
+	expect("skips: and no more", trace_skipped(&trace, &a), false);
+	trace_skip(&trace, &a);
+	trace.lost++;
+	expect("skips: forgotten where events were lost", trace_skipped(&trace, &a), false);
+	trace_skip(&trace, &a);
+	expect("skips: known again after that", trace_skipped(&trace, &a), true);
 }
 
 static void test_keys(void)
@@ -644,15 +810,19 @@ int main(void)
 {
 	test_events();
 	test_model();
+	test_budget();
 	test_sums();
 	test_wake();
+	test_wake_skipped();
 	test_wake_room();
 	test_oracle();
 	test_timeline();
 	test_recorded();
 	test_text();
 	test_frames();
+	test_frames_skipped();
 	test_head();
+	test_skips();
 	test_keys();
 	test_screen();
 	printf("1..%u\n", tests);
