@@ -10,7 +10,8 @@
  * 0, and there is no event for that: its first change goes from 0, where the last
  * interval was not.  Which of the halts before are its own already is not told; it
  * is those from the first on that blocked and changed nothing, which are held back,
- * too.  One whose poll was skipped had an interval, and so had those before.  A reset without an event, of a kernel without the series, looks the same.
+ * too.  One whose poll was skipped had an interval, and so had those before.  A reset
+ * without an event, of a kernel without the series, looks the same.
  */
 #ifndef __FOLLOW_H
 #define __FOLLOW_H
