@@ -86,7 +86,7 @@ bisect: $(B)/paths
 	@harness/bisect.sh $(BASE)
 
 ## make check-debug     our tests on debug kernels: lockdep and UBSAN, KASAN, KCSAN
-check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/debug.cpio
+check-debug: $(B)/debug-kcsan/stock $(DEBUG:%=$(B)/debug-%/patched) $(B)/debug-kcsan/mixed $(B)/debug.cpio
 	@harness/check-debug.sh $(BASE)
 
 ## make series          write patches/ from series/ and our own files
@@ -170,6 +170,15 @@ $(B)/debug-kcsan/stock: $(KERNEL) harness/debug.config harness/debug-kcsan.confi
 $(B)/debug-%/patched: $(KERNEL) harness/debug.config harness/debug-%.config $(wildcard patches/$(BASE)/*.patch) | $(B)/debug-kcsan/stock
 	@harness/tree.sh $(BASE) patched
 	@harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) virt/kvm/tests/.kunitconfig >/dev/null
+	@cp $(@D)/obj/vmlinux $@
+
+# With what must not be, which KCSAN is to find.
+$(B)/debug-kcsan/mixed: harness/mixed.diff harness/debug.config harness/debug-kcsan.config $(B)/debug-kcsan/patched
+	@harness/tree.sh $(BASE) patched
+	@git -C $(B)/linux apply --recount $(CURDIR)/$<
+	@status=0; harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) \
+		virt/kvm/tests/.kunitconfig >/dev/null || status=$$?; \
+		git -C $(B)/linux checkout -q .; exit $$status
 	@cp $(@D)/obj/vmlinux $@
 
 $(B)/halt_race: harness/halt_race.c | $(B)/paths

@@ -19,13 +19,14 @@ usage()
 	cat >&2 <<-END
 	usage: check-debug.sh <base>
 	Tests the kernels build/<base>/debug-*/patched, and that KCSAN finds on
-	build/<base>/debug-kcsan/stock what the series mends.  The last line counts
-	results; logs are in build/<base>/check-debug/ and run/debug-*/.
+	build/<base>/debug-kcsan/stock what the series mends, on .../mixed what it
+	must not bring.  The last line counts results; logs are in
+	build/<base>/check-debug/ and run/debug-*/.
 	END
 	exit 2
 }
 
-# boot <kind> stock|patched <job> <races that count> [kernel option]
+# boot <kind> stock|mixed|patched <job> <races that count> [kernel option]
 # One thread for all CPUs, as in check.sh, but for races, which want two.
 boot()
 {
@@ -65,21 +66,23 @@ kind_lane()
 	parts
 }
 
-# finds_race: the boot must end with a splat, and that must be the one.
+# finds_race stock|mixed <race>: the boot must end with a splat, and that must be the
+# one.
 finds_race()
 {
 	local status=0
 
-	boot kcsan stock race.job "$KNOWN_RACE" kunit.enable=0 || status=$?
+	boot kcsan "$1" race.job "$2" kunit.enable=0 || status=$?
 	[[ $status == "$SPLAT" ]]
-	races "$dir/run/debug-$lane/console.log" | grep -E "$KNOWN_RACE"
+	races "$dir/run/debug-$lane/console.log" | grep -E "$2"
 }
 
-# KCSAN finds on the stock kernel what it must not find on the patched one.
-stock_lane()
+# race_lane stock|mixed <race>: KCSAN finds there what it must not find on the patched
+# kernel.
+race_lane()
 {
-	lane=kcsan-stock
-	check kcsan-finds-race finds_race
+	lane=kcsan-$1
+	check "kcsan-finds-race-$1" finds_race "$@"
 }
 
 # timed <command> <argument>...
@@ -111,7 +114,8 @@ main()
 	for kind in lockdep kasan kcsan; do
 		timed kind_lane $kind
 	done
-	timed stock_lane
+	timed race_lane stock "$KNOWN_RACE"
+	timed race_lane mixed "$MIXTURE"
 	other_races
 	cat "$out/table"
 	finish

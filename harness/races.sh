@@ -13,6 +13,9 @@ readonly OUR_RACES="^$HALT_POLLING|^([^k]|k[^s])[^ ]* / $HALT_POLLING"
 # by an ioctl, while a vCPU reads it.
 readonly KNOWN_RACE='^kvm_vcpu_(halt|max_halt_poll_ns)[^ ]* / kvm_vm_ioctl'
 
+# The one that it must find where a VM's tuning is rewritten in place (mixed.diff).
+readonly MIXTURE='^kvm_(vcpu_halt|halt_poll_override)[^ ]* / kvm_vm_'
+
 # races <console.log>: their titles, one a line.
 races()
 {
