@@ -1,0 +1,174 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Run experiments: on the patched kernel, booted in virtual time, with a Linux guest.
+set -euo pipefail
+# shellcheck source=harness/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/lib.sh"
+
+RUNS=${RUNS:-11}
+# KVM's timer advance would hide the latency of a wakeup; KUnit has nothing to do.
+CMDLINE="kvm.lapic_timer_advance=0 kvm.lapic_timer_advance_ns=0 kunit.enable=0 RUNS=$RUNS"
+
+usage()
+{
+	cat >&2 <<-END
+	usage: [RUNS=11] experiment.sh <base> [NAME...]
+	Runs the experiments with these names, or all: $(names | xargs)
+	Each leaves NAME.csv, a row a run; NAME.summary.csv, medians; NAME.svg; and
+	NAME.md, the table that is printed, in build/experiments/.
+	END
+	exit 2
+}
+
+names()
+{
+	local job
+
+	for job in "$ROOT"/experiments/*.job; do
+		basename "$job" .job
+	done
+}
+
+boot()
+{
+	local run=$BUILD/$base/run/$name
+
+	"$ROOT/harness/boot.sh" -m virtual -M 2G -t "${TIMEOUT:-3600}" -c "$CMDLINE" \
+		-k "$BUILD/$base/patched/vmlinux" -i "$BUILD/$base/guest/host.cpio" \
+		-j "$ROOT/experiments/$name.job" -o "$run" || {
+		# What is no row.
+		sed '/^[^#]*,/d' "$run"/result.* >&2
+		die "$name: failed; nothing is written"
+	}
+	sed -n '/^#/p' "$run/result.txt" >"$out/$name.remarks"
+	sed '/^#/d; /^$/d' "$run/result.txt" >"$out/$name.csv"
+}
+
+# summarize: the median of each column that is told, by workload and arm; the
+# spread of the time that an operation took.
+summarize()
+{
+	awk -F, -v runs="$RUNS" -v name="$name" '
+	NR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; columns = NF; next }
+	function v(what) { return $col[what] }
+	function add(what, value) { sample[key, what, n[key]] = value }
+	function median(key, what, m,    a, i, j, t) {
+		for (i = 1; i <= m; i++) {
+			t = sample[key, what, i]
+			for (j = i - 1; j && a[j] > t; j--)
+				a[j + 1] = a[j]
+			a[j + 1] = t
+		}
+		least = a[1]
+		most = a[m]
+		return a[int((m + 1) / 2)]
+	}
+	{
+		if (NF != columns)
+			bad("line " NR " has " NF " fields")
+		key = v("workload") SUBSEP v("arm")
+		if (!n[key]++)
+			order[++keys] = key
+		add("op", v("ns") / v("ops"))
+		add("p50", v("p50_ns") + 0)
+		add("p99", v("p99_ns") + 0)
+		add("cpu", 100 * v("cpu_ns") / v("host_ns"))
+		add("cpu_op", v("cpu_ns") / v("ops"))
+		add("polls", v("polls") / v("ops"))
+		add("halts", v("halts") / v("ops"))
+		add("hits", v("halts") ? 100 * v("hits") / v("halts") : 0)
+		add("polling", 100 * (v("hit_ns") + v("miss_ns")) / v("host_ns"))
+	}
+	function bad(text) {
+		print name ": " text >"/dev/stderr"
+		failed = 1
+		exit 1
+	}
+	END {
+		if (failed)
+			exit 1
+		if (!keys)
+			bad("no rows")
+		print "workload,arm,op_ns,op_min_ns,op_max_ns,p50_ns,p99_ns,halts_per_op,hits_pct,polling_pct,cpu_pct,cpu_op_ns"
+		for (k = 1; k <= keys; k++) {
+			key = order[k]
+			if (n[key] != runs)
+				bad(key " has " n[key] " runs, not " runs)
+			split(key, part, SUBSEP)
+			op = median(key, "op", runs)
+			printf "%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.3f,%.1f,%.1f,%.1f,%.0f\n", part[1], part[2],
+				op, least, most, median(key, "p50", runs), median(key, "p99", runs),
+				median(key, "halts", runs), median(key, "hits", runs),
+				median(key, "polling", runs), median(key, "cpu", runs), median(key, "cpu_op", runs)
+		}
+	}' "$out/$name.csv" >"$out/$name.summary.csv" || die "$name: not whole"
+}
+
+table()
+{
+	printf '\n### %s\n\n' "$name"
+	sed 's/^# /- /' "$out/$name.remarks"
+	cat <<-'END'
+
+	| workload | arm | us per operation (least, most) | to first arm | latency p50 / p99, us | halts per op. | polls that hit | host CPU | CPU per op., us |
+	|----------|-----|-------------------------------:|-------------:|----------------------:|--------------:|---------------:|---------:|----------------:|
+	END
+	# Stable, so that the arms of a workload stand together, in order.
+	awk -F, 'NR > 1 {
+		if (!($1 in order)) order[$1] = ++workloads
+		print order[$1] "," $0
+	}' "$out/$name.summary.csv" | sort -s -t, -k1,1n | awk -F, '
+	{
+		if (!($2 in first)) first[$2] = $4
+		printf "| %s | %s | %.2f (%.2f, %.2f) | %+.1f %% | %.2f / %.2f | %.2f | %.1f %% | %.1f %% | %.2f |\n",
+			$2, $3, $4 / 1000, $5 / 1000, $6 / 1000, 100 * ($4 / first[$2] - 1),
+			$7 / 1000, $8 / 1000, $9, $10, $12, $13 / 1000
+	}'
+}
+
+plot()
+{
+	gnuplot -e "csv='$out/$name.summary.csv'; svg='$out/$name.svg'" \
+		"$ROOT/experiments/$name.gnuplot" >"$out/gnuplot.log" 2>&1 ||
+		die "$name: gnuplot: $(head -n 1 "$out/gnuplot.log")"
+}
+
+# run: all of it, or nothing that has the final name.
+run()
+{
+	rm -f "$final/$name".{csv,summary.csv,md,svg}
+	boot
+	summarize
+	table >"$out/$name.md"
+	plot
+	mv "$out/$name".{csv,summary.csv,svg,md} "$final"
+	cat "$final/$name.md"
+}
+
+main()
+{
+	local name base out final=$BUILD/experiments
+
+	[[ $# -ge 1 && $1 != -* ]] || usage
+	base=$1
+	shift
+	require_base "$base"
+	[[ $RUNS =~ ^[1-9][0-9]?$ ]] || die "RUNS must be a number from 1 to 99, not '$RUNS'"
+	for name; do
+		[[ " $(names | xargs) " == *" $name "* ]] || die "no experiment '$name'; there are: $(names | xargs)"
+	done
+	if [[ $# == 0 ]]; then
+		# shellcheck disable=SC2046 # names have no blanks
+		set -- $(names)
+	fi
+	mkdir -p "$final"
+	out=$(mktemp -d "$final/tmp.XXXXXX")
+	# shellcheck disable=SC2064 # now
+	trap "rm -rf '$out'" EXIT
+	echo "Linux $(cat "$BUILD/$base/version"), QEMU TCG with -icount, 1 CPU: 1 instruction is 1 ns; medians of $RUNS runs"
+	for name; do
+		run
+	done
+}
+
+main "$@"

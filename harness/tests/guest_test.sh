@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests what becomes of a guest that does not do as it is told, with VMMs and a
+# QEMU that only pretend.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=harness/tests/tap.sh
+. "$here/tap.sh"
+
+# make_vmm: says $HELLO, answers each command as $ANSWER has it, and the end with
+# $BYE.
+make_vmm()
+{
+	mkdir -p "$tmp/opt" "$tmp/guest"
+	cat >"$tmp/opt/qemu-system-x86_64" <<-'EOT'
+	#!/bin/bash
+	exec <"$GUEST/channel.in" >"$GUEST/channel.out"
+	echo "the guest's last words" >"$GUEST/console"
+	printf "$HELLO"
+	[ -z "${HANG:-}" ] || exec sleep "$HANG"
+	[ -n "$HELLO" ] || exit
+	while read -r line; do
+		if [ "$line" = end ]; then
+			printf "$BYE"
+			exit "${EXIT:-0}"
+		fi
+		printf "$ANSWER"
+	done
+	EOT
+	chmod +x "$tmp/opt/qemu-system-x86_64"
+	cat >"$tmp/job" <<-EOT
+	. "$here/../vmm"
+	start_guest some=thing
+	said=\$(guest what) || exit
+	echo "the guest says \$said"
+	end_guest
+	echo done
+	EOT
+}
+
+# job [VARIABLE=value...]
+job()
+{
+	env OPT="$tmp/opt" GUEST="$tmp/guest" HELLO='guest-ready: x\n' \
+		ANSWER='this\nguest-status: 0\n' BYE='\nharness-status: 0\n' \
+		GUEST_SILENCE=2 "$@" busybox sh "$tmp/job"
+}
+
+image()
+{
+	env "$@" "$here/../guest-image.sh" "$tmp/vmlinux" "$tmp/image"
+}
+
+no_image()
+{
+	[ ! -e "$tmp/image" ] && [ ! -e "$tmp/image.new" ]
+}
+
+# make_qemu: a machine whose job says what $tmp/rows holds.
+make_qemu()
+{
+	mkdir -p "$tmp/bin" "$tmp/build/6.12"/{patched,guest}
+	cat >"$tmp/bin/qemu-system-x86_64" <<-'EOT'
+	#!/bin/bash
+	for arg; do
+		case $arg in
+		file:*) printf '[    0.000000] Linux version\n' >"${arg#file:}" ;;
+		file,*) cat "$ROWS" >"${arg#*path=}" ;;
+		esac
+	done
+	EOT
+	chmod +x "$tmp/bin/qemu-system-x86_64"
+	touch "$tmp/build/6.12"/{patched/vmlinux,guest/host.cpio}
+	echo 6.12.1 >"$tmp/build/6.12/version"
+}
+
+# rows <status> <runs>: as the experiment "complaint" would have it.
+rows()
+{
+	local run
+
+	echo "workload,arm,run,halt_poll_ns,grow,grow_start_ns,shrink,budget,guest_poll_ns,ops,ns,p50_ns,p99_ns,host_ns,cpu_ns,halts,polls,hits,hit_ns,miss_ns,wait_ns,exits"
+	for run in $(seq "$2"); do
+		echo "100,max-0,$run,0,2,10000,2,,,10,${run}000,5,6,2000,1000,10,0,0,0,0,9,20"
+		echo "100,max-200000,$run,200000,2,10000,2,,,10,500,5,6,2000,2000,10,10,5,0,0,9,20"
+	done
+	printf '\nharness-status: %d\n' "$1"
+}
+
+# experiment <status> <runs> [NAME...]
+experiment()
+{
+	rows "$1" "$2" >"$tmp/rows"
+	shift 2
+	env PATH="$tmp/bin:$PATH" BUILD="$tmp/build" ROWS="$tmp/rows" RUNS=3 \
+		"$here/../../experiments/experiment.sh" 6.12 "$@"
+}
+
+# left <n>: files with the final name.
+left()
+{
+	[ "$(find "$tmp/build/experiments" -type f | wc -l)" -eq "$1" ]
+}
+
+# medians: of 100, 200, 300 ns an operation the second; the share of CPU is 1000
+# of 2000 ns, and all of it.
+medians()
+{
+	local file=$tmp/build/experiments/complaint.summary.csv
+
+	grep -qx '100,max-0,200,100,300,5,6,1.000,0.0,0.0,50.0,100' "$file" &&
+		grep -qx '100,max-200000,50,50,50,5,6,1.000,50.0,0.0,100.0,200' "$file"
+}
+
+main()
+{
+	tmp=$(mktemp -d)
+	trap 'rm -rf "$tmp"' EXIT
+	make_vmm
+	make_qemu
+	touch "$tmp/vmlinux"
+
+	echo "TAP version 13"
+	expect 0 "a guest that does as it is told" job
+	refuses "no VMM in this image" "no VMM in the image" job OPT=/none
+	refuses "the VMM has ended" "a VMM that ends" job HELLO=
+	refuses "guest's last words" "its console is shown" job HELLO=
+	refuses "no word for 2 s" "a guest that is silent" job HELLO= HANG=9
+	refuses "said 'x', but is not ready" "a guest that says something else" job HELLO='x\n'
+	refuses "'what' failed with 7" "a command that fails" job ANSWER='guest-status: 7\n'
+	refuses "no word for 2 s" "a command that hangs" job ANSWER=
+	refuses "ended with 'harness-status: 1'" "a guest that ends badly" \
+		job BYE='harness-status: 1\n'
+	refuses "the VMM failed with 3" "a VMM that fails" job EXIT=3
+
+	refuses "no VMM 'none'; install qemu-system-x86" "image: no VMM" image VMM=none
+	refuses "no /none/bios-microvm.bin; install" "image: no firmware" image FIRMWARE=/none
+	expect 0 "image: nothing is left" no_image
+	refuses "guest's kernel '/none' cannot be read" "image: no kernel" \
+		"$here/../guest-image.sh" /none "$tmp/image"
+
+	refuses "no experiment 'none'; there are: complaint" "no such experiment" experiment 0 3 none
+	refuses "no base 'none'" "no such base" "$here/../../experiments/experiment.sh" none
+	refuses "RUNS must be a number" "bad RUNS" \
+		env RUNS=many "$here/../../experiments/experiment.sh" 6.12
+	expect 0 "an experiment" experiment 0 3 complaint
+	expect 0 "an experiment leaves its files" left 4
+	expect 0 "an experiment's medians" medians
+	refuses "complaint: failed; nothing is written" "a workload fails" experiment 1 3 complaint
+	expect 0 "a workload fails: not even old files are left" left 0
+	refuses "has 2 runs, not 3" "a run is missing" experiment 0 2 complaint
+	refuses "complaint: no rows" "no run at all" experiment 0 0 complaint
+	expect 0 "a run is missing: nothing is left" left 0
+	done_testing
+}
+
+main "$@"
