@@ -6,13 +6,14 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/lib.sh"
 
 RUNS=${RUNS:-11}
+SEED=${SEED:-1}
 # KVM's timer advance would hide the latency of a wakeup; KUnit has nothing to do.
 CMDLINE="kvm.lapic_timer_advance=0 kvm.lapic_timer_advance_ns=0 kunit.enable=0 RUNS=$RUNS"
 
 usage()
 {
 	cat >&2 <<-END
-	usage: [RUNS=11] experiment.sh <base> [NAME...]
+	usage: [RUNS=11] [SEED=1] experiment.sh <base> [NAME...]
 	Runs the experiments with these names, or all: $(names | xargs)
 	Each leaves NAME.csv, a row a run; NAME.summary.csv, medians; NAME.svg; and
 	NAME.md, the table that is printed, in build/experiments/.
@@ -33,7 +34,7 @@ boot()
 {
 	local run=$BUILD/$base/run/$name
 
-	"$ROOT/harness/boot.sh" -m virtual -M 2G -t "${TIMEOUT:-3600}" -c "$CMDLINE" \
+	"$ROOT/harness/boot.sh" -m virtual -M 2G -S "$SEED" -t "${TIMEOUT:-3600}" -c "$CMDLINE" \
 		-k "$BUILD/$base/patched/vmlinux" -i "$BUILD/$base/guest/host.cpio" \
 		-j "$ROOT/experiments/$name.job" -o "$run" || {
 		# What is no row.

@@ -8,7 +8,7 @@ set -euo pipefail
 VMM=${VMM:-qemu-system-x86_64}
 # Where Debian's QEMU has the firmware that microvm needs.
 FIRMWARE=${FIRMWARE:-/usr/share/qemu}
-ROMS=(bios-microvm.bin kvmvapic.bin pvh.bin linuxboot_dma.bin)
+ROMS=(qboot.rom kvmvapic.bin pvh.bin linuxboot_dma.bin)
 
 usage()
 {

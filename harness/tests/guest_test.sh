@@ -137,7 +137,7 @@ main()
 	refuses "the VMM failed with 3" "a VMM that fails" job EXIT=3
 
 	refuses "no VMM 'none'; install qemu-system-x86" "image: no VMM" image VMM=none
-	refuses "no /none/bios-microvm.bin; install" "image: no firmware" image FIRMWARE=/none
+	refuses "no /none/qboot.rom; install" "image: no firmware" image FIRMWARE=/none
 	expect 0 "image: nothing is left" no_image
 	refuses "guest's kernel '/none' cannot be read" "image: no kernel" \
 		"$here/../guest-image.sh" /none "$tmp/image"
