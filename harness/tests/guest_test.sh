@@ -59,16 +59,17 @@ no_image()
 	[ ! -e "$tmp/image" ] && [ ! -e "$tmp/image.new" ]
 }
 
-# make_qemu: a machine whose job says what $tmp/rows holds.
+# make_qemu: a machine whose job says, with RUN=n, what $ROWS/n holds.
 make_qemu()
 {
-	mkdir -p "$tmp/bin" "$tmp/build/6.12"/{patched,guest}
+	mkdir -p "$tmp/bin" "$tmp/rows" "$tmp/build/6.12"/{patched,guest}
 	cat >"$tmp/bin/qemu-system-x86_64" <<-'EOT'
 	#!/bin/bash
+	run=$(sed 's/.* RUN=\([0-9]*\).*/\1/' <<<"$*")
 	for arg; do
 		case $arg in
 		file:*) printf '[    0.000000] Linux version\n' >"${arg#file:}" ;;
-		file,*) cat "$ROWS" >"${arg#*path=}" ;;
+		file,*) cat "$ROWS/$run" >"${arg#*path=}" ;;
 		esac
 	done
 	EOT
@@ -77,24 +78,25 @@ make_qemu()
 	echo 6.12.1 >"$tmp/build/6.12/version"
 }
 
-# rows <status> <runs>: as the experiment "complaint" would have it.
-rows()
+# says <seed> <status> [what]: the experiment "complaint", whole unless told: without
+# its second arm, without any, or with a guest that hangs.
+says()
 {
-	local run
-
-	echo "workload,arm,run,halt_poll_ns,grow,grow_start_ns,shrink,budget,guest_poll_ns,ops,ns,p50_ns,p99_ns,host_ns,cpu_ns,halts,polls,hits,hit_ns,miss_ns,wait_ns,exits"
-	for run in $(seq "$2"); do
-		echo "100,max-0,$run,0,2,10000,2,,,10,${run}000,5,6,2000,1000,10,0,0,0,0,9,20"
-		echo "100,max-200000,$run,200000,2,10000,2,,,10,500,5,6,2000,2000,10,10,5,0,0,9,20"
-	done
-	printf '\nharness-status: %d\n' "$1"
+	{
+		echo "# a remark"
+		echo "workload,arm,run,halt_poll_ns,grow,grow_start_ns,shrink,budget,guest_poll_ns,ops,ns,p50_ns,p99_ns,host_ns,cpu_ns,halts,polls,hits,hit_ns,miss_ns,wait_ns,exits"
+		[[ ${3:-} == none ]] ||
+			echo "100,max-0,$1,0,2,10000,2,,,10,${1}000,5,6,2000,1000,10,0,0,0,0,9,20"
+		[[ ${3:-whole} != whole ]] ||
+			echo "100,max-200000,$1,200000,2,10000,2,,,10,500,5,6,2000,2000,10,10,5,0,0,9,20"
+		[[ ${3:-} != hang ]] || echo "guest: no word for 2 s"
+		printf '\nharness-status: %d\n' "$2"
+	} >"$tmp/rows/$1"
 }
 
-# experiment <status> <runs> [NAME...]
+# experiment [NAME...]: of three runs.
 experiment()
 {
-	rows "$1" "$2" >"$tmp/rows"
-	shift 2
 	env PATH="$tmp/bin:$PATH" BUILD="$tmp/build" ROWS="$tmp/rows" RUNS=3 \
 		"$here/../../experiments/experiment.sh" 6.12 "$@"
 }
@@ -117,6 +119,8 @@ medians()
 
 main()
 {
+	local seed
+
 	tmp=$(mktemp -d)
 	trap 'rm -rf "$tmp"' EXIT
 	make_vmm
@@ -142,18 +146,36 @@ main()
 	refuses "guest's kernel '/none' cannot be read" "image: no kernel" \
 		"$here/../guest-image.sh" /none "$tmp/image"
 
-	refuses "no experiment 'none'; there are: complaint" "no such experiment" experiment 0 3 none
+	for seed in 1 2 3; do
+		says $seed 0
+	done
+	refuses "no experiment 'none'; there are: complaint" "no such experiment" experiment none
 	refuses "no base 'none'" "no such base" "$here/../../experiments/experiment.sh" none
 	refuses "RUNS must be a number" "bad RUNS" \
 		env RUNS=many "$here/../../experiments/experiment.sh" 6.12
-	expect 0 "an experiment" experiment 0 3 complaint
+	expect 0 "an experiment" experiment complaint
 	expect 0 "an experiment leaves its files" left 4
 	expect 0 "an experiment's medians" medians
-	refuses "complaint: failed; nothing is written" "a workload fails" experiment 1 3 complaint
+	says 2 1 part
+	refuses "complaint: failed; nothing is written" "a workload fails" experiment complaint
 	expect 0 "a workload fails: not even old files are left" left 0
-	refuses "has 2 runs, not 3" "a run is missing" experiment 0 2 complaint
-	refuses "complaint: no rows" "no run at all" experiment 0 0 complaint
-	expect 0 "a run is missing: nothing is left" left 0
+	says 2 0 part
+	refuses "has 2 runs, not 3" "an arm is missing" experiment complaint
+	expect 0 "an arm is missing: nothing is left" left 0
+	says 2 1 hang
+	says 4 0
+	expect 0 "a guest that hangs is no run" experiment complaint
+	expect 0 "a guest that hangs is told" \
+		grep -q 'seeds tried: 4; at 1 of them the guest hung' "$tmp/build/experiments/complaint.md"
+	says 1 0 none
+	says 2 0 none
+	says 3 0 none
+	refuses "complaint: no rows" "no row at all" experiment complaint
+	for seed in 1 2 3 4; do
+		says $seed 1 hang
+	done
+	refuses "too many guests hang; nothing is written" "guests that hang" experiment complaint
+	expect 0 "guests that hang: nothing is left" left 0
 	done_testing
 }
 
