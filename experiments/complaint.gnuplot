@@ -4,6 +4,7 @@
 set terminal svg size 960,420 font "sans,12" background "white"
 set output svg
 set datafile separator comma
+set datafile columnheaders
 set logscale x
 set xtics (50, 100, 150, 250, 500, 1000)
 set xlabel "time between wakeups (us)"

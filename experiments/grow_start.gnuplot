@@ -4,6 +4,7 @@
 set terminal svg size 960,420 font "sans,12" background "white"
 set output svg
 set datafile separator comma
+set datafile columnheaders
 set logscale x
 set xtics (5, 10, 20, 30, 40, 60, 100, 200)
 set xlabel "grow start (us)"

@@ -4,6 +4,7 @@
 set terminal svg size 960,460 font "sans,12" background "white"
 set output svg
 set datafile separator comma
+set datafile columnheaders
 set style fill solid 0.8
 set boxwidth 0.35
 set grid y
@@ -21,9 +22,12 @@ set title "time per request and response (a response takes 30 us)"
 set ylabel "us"
 plot csv using (index_of(stringcolumn("arm"))):(only("rr-30us", column("op_ns") / 1000)): \
 	xticlabels(stringcolumn("arm")) with boxes linecolor 3 notitle
-set title "host CPU"
+set title "host CPU, share of the time"
 set ylabel "%"
-plot for [i=1:2] csv using (index_of(stringcolumn("arm")) + (i - 1.5) * 0.4): \
-	(only(word(names, i), column("cpu_pct"))):xticlabels(stringcolumn("arm")) \
-	with boxes linecolor i + 1 title word(names, i)
+set yrange [0:100]
+set key above
+# The labels once, then the bars beside them.
+plot csv using (index_of(stringcolumn("arm"))):(NaN):xticlabels(stringcolumn("arm")) notitle, \
+	for [i=1:2] csv using (index_of(stringcolumn("arm")) + (i - 1.5) * 0.4): \
+	(only(word(names, i), column("cpu_pct"))) with boxes linecolor i + 1 title word(names, i)
 unset multiplot

@@ -4,6 +4,7 @@
 set terminal svg size 960,460 font "sans,12" background "white"
 set output svg
 set datafile separator comma
+set datafile columnheaders
 set style fill solid 0.8
 set boxwidth 0.35
 set grid y
@@ -12,13 +13,16 @@ set xrange [-0.6:9.6]
 change(arm, value) = arm eq "shrink-0" ? (base = value, NaN) : 100 * (value / base - 1)
 
 set multiplot layout 1,2 title "shrink 0 and shrink 2, a Linux guest in virtual time"
-set title "median latency with shrink 2, against shrink 0"
+set title "time per operation with shrink 2, against shrink 0"
 set ylabel "%"
-plot csv using (int($0 / 2)):(change(stringcolumn("arm"), column("p50_ns"))):xticlabels(stringcolumn("workload")) \
+plot csv using (int($0 / 2)):(change(stringcolumn("arm"), column("op_ns"))):xticlabels(stringcolumn("workload")) \
 	with boxes linecolor 3 notitle, 0 linecolor "black" notitle
-set title "host CPU"
+set title "host CPU, share of the time"
 set yrange [0:100]
-plot for [i=0:1] csv using (int($0 / 2) + (i - 0.5) * 0.4): \
-	(int($0) % 2 == i ? column("cpu_pct") : NaN):xticlabels(stringcolumn("workload")) \
+set key above
+# The labels once, then the bars beside them.
+plot csv using (int($0 / 2)):(NaN):xticlabels(stringcolumn("workload")) notitle, \
+	for [i=0:1] csv using (int($0 / 2) + (i - 0.5) * 0.4): \
+	(int($0) % 2 == i ? column("cpu_pct") : NaN) \
 	with boxes linecolor i + 2 title (i ? "shrink 2" : "shrink 0")
 unset multiplot
