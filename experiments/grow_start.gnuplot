@@ -17,10 +17,10 @@ set title "throughput"
 set ylabel "MB/s"
 plot for [name in "steady bursts-of-8"] csv using (column("arm") / 1000): \
 	(only(name, 4096000 / column("op_ns"))) with linespoints linewidth 2 pointtype 7 title name
-set title "host CPU"
-set ylabel "%"
-set yrange [0:100]
+set title "host CPU per write"
+set ylabel "us"
+set yrange [0:*]
 unset key
 plot for [name in "steady bursts-of-8"] csv using (column("arm") / 1000): \
-	(only(name, column("cpu_pct"))) with linespoints linewidth 2 pointtype 7
+	(only(name, column("cpu_op_ns") / 1000)) with linespoints linewidth 2 pointtype 7
 unset multiplot

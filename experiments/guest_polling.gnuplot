@@ -22,12 +22,11 @@ set title "time per request and response (a response takes 30 us)"
 set ylabel "us"
 plot csv using (index_of(stringcolumn("arm"))):(only("rr-30us", column("op_ns") / 1000)): \
 	xticlabels(stringcolumn("arm")) with boxes linecolor 3 notitle
-set title "host CPU, share of the time"
-set ylabel "%"
-set yrange [0:100]
+set title "host CPU per request, or per round"
+set ylabel "us"
 set key above
 # The labels once, then the bars beside them.
 plot csv using (index_of(stringcolumn("arm"))):(NaN):xticlabels(stringcolumn("arm")) notitle, \
 	for [i=1:2] csv using (index_of(stringcolumn("arm")) + (i - 1.5) * 0.4): \
-	(only(word(names, i), column("cpu_pct"))) with boxes linecolor i + 1 title word(names, i)
+	(only(word(names, i), column("cpu_op_ns") / 1000)) with boxes linecolor i + 1 title word(names, i)
 unset multiplot
