@@ -10,7 +10,7 @@ ifeq ($(filter $(BASE),$(BASES)),)
 $(error no base '$(BASE)'; there are: $(BASES))
 endif
 
-X86_ONLY := bench check-debug guest experiment experiments
+X86_ONLY := bench check-debug guest guest-traces experiment experiments
 # What is booted: x86, or another that ARCH names.  KUnit by itself runs on more.
 BOOTED	:= $(or $(ARCH),x86)
 ARCHS	:= $(filter-out kunit,$(patsubst harness/%.conf,%,$(wildcard harness/*.conf)))
@@ -40,8 +40,8 @@ DEBUG	:= lockdep kasan kcsan
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help bench check check-all check-wakes check-debug latency-here mutants cost exhaustive fuzz kunit kunit-all
-.PHONY: bisect series am fetch kernel tool fuzz-tool bench-tool trace predict guest experiment experiments
-.PHONY: clean distclean
+.PHONY: bisect series am fetch kernel tool fuzz-tool bench-tool trace predict guest guest-traces
+.PHONY: experiment experiments clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands;'
@@ -125,8 +125,13 @@ predict: $(B)/kselftest/run_kselftest.sh
 guest: $(B)/patched/vmlinux $(B)/guest/host.cpio
 	@harness/guest.sh $(BASE)
 
+## make guest-traces    records some of its workloads, in build/<base>/guest/traces/
+guest-traces: $(B)/patched/vmlinux $(B)/guest/host.cpio
+	@harness/guest.sh $(BASE) traces
+
 ## make experiments     what known settings do to such a guest: tables and pictures
-## make experiment NAME=<n>  one of them; RUNS=<n> repetitions, 11 unless told
+## make experiment NAME=<n>  one of them; RUNS=<n> repetitions, 11 unless told;
+##                      SEED=<n> of the first, 1 unless told: to see how far it repeats
 experiments experiment: $(B)/patched/vmlinux $(B)/guest/host.cpio
 	@experiments/experiment.sh $(BASE) $(if $(filter experiment,$@),'$(NAME)')
 
@@ -180,8 +185,8 @@ $(B)/guest/vmlinux: $(KERNEL) harness/guest.config | $(B)/patched/vmlinux
 	@harness/kernel.sh $(B)/linux $(@D)/obj harness/guest.config >/dev/null
 	@cp $(@D)/obj/vmlinux $@
 
-$(B)/guest/host.cpio: $(B)/guest/vmlinux $(GUEST)
-	@harness/guest-image.sh $< $@
+$(B)/guest/host.cpio: $(B)/guest/vmlinux $(GUEST) $(wildcard tools/kvm/kvm_halt_poll/*.[ch])
+	@tool=$$(harness/tool.sh -b $(BASE)) && harness/guest-image.sh $< $@ $$tool
 
 # The same for debug kernels; of the stock ones, only KCSAN's is of use.
 $(B)/debug-kcsan/stock: $(KERNEL) harness/debug.config harness/debug-kcsan.config | $(B)/paths

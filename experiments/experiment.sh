@@ -6,6 +6,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/lib.sh"
 
 RUNS=${RUNS:-11}
+# The first run's; each further run has the next.
+SEED=${SEED:-1}
 # Seconds for a run; it takes some 20 on an idle machine.
 TIMEOUT=${TIMEOUT:-300}
 # KVM's timer advance would hide the latency of a wakeup; KUnit has nothing to do.
@@ -14,10 +16,11 @@ CMDLINE="kvm.lapic_timer_advance=0 kvm.lapic_timer_advance_ns=0 kunit.enable=0"
 usage()
 {
 	cat >&2 <<-END
-	usage: [RUNS=11] experiment.sh <base> [NAME...]
+	usage: [RUNS=11] [SEED=1] experiment.sh <base> [NAME...]
 	Runs the experiments with these names, or all: $(names | xargs)
 	Each leaves NAME.csv, a row a run; NAME.summary.csv, medians; NAME.svg; and
-	NAME.md, the table that is printed, in build/experiments/.
+	NAME.md, the table that is printed, in build/experiments/; with another first
+	SEED in build/experiments/seed-SEED/, compared with those.
 	END
 	exit 2
 }
@@ -51,12 +54,11 @@ boot()
 # collect: the runs' rows, and what they remark.
 collect()
 {
-	local seed=0 runs=0 hung=0 result
+	local seed=$SEED runs=0 hung=0 result
 
-	while ((runs < RUNS)); do
-		seed=$((seed + 1))
+	for (( ; runs < RUNS; seed++)); do
 		say "$name: run $((runs + 1)) of $RUNS, seed $seed"
-		if boot $seed; then
+		if boot "$seed"; then
 			runs=$((runs + 1))
 			result=$BUILD/$base/run/$name-$seed/result.txt
 			sed '/^#/d; /^$/d' "$result" |
@@ -68,34 +70,50 @@ collect()
 		fi
 	done
 	sed -n '/^#/p' "$result" >"$out/$name.remarks"
-	echo "# seeds tried: $seed; at $hung of them the guest hung" >>"$out/$name.remarks"
+	echo "# seeds tried: $SEED to $((seed - 1)); at $hung of them the guest hung" \
+		>>"$out/$name.remarks"
 }
 
 # summarize: the median of each column that is told, by workload and arm; the
-# spread of the time that an operation took.
+# spread of the time that an operation took; a remark on what the order of arms does.
 summarize()
 {
-	awk -F, -v runs="$RUNS" -v name="$name" '
+	awk -F, -v runs="$RUNS" -v name="$name" -v remarks="$out/$name.remarks" '
 	NR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; columns = NF; next }
 	function v(what) { return $col[what] }
 	function add(what, value) { sample[key, what, n[key]] = value }
-	function median(key, what, m,    a, i, j, t) {
-		for (i = 1; i <= m; i++) {
+	# The median of those runs in which the arm had that turn; 0: of all.
+	function median(key, what, turn,    a, i, j, m, t) {
+		for (i = 1; i <= n[key]; i++) {
+			if (turn && sample[key, "turn", i] != turn)
+				continue
 			t = sample[key, what, i]
-			for (j = i - 1; j && a[j] > t; j--)
+			m++
+			for (j = m - 1; j && a[j] > t; j--)
 				a[j + 1] = a[j]
 			a[j + 1] = t
 		}
 		least = a[1]
 		most = a[m]
-		return a[int((m + 1) / 2)]
+		return m ? a[int((m + 1) / 2)] : 0
 	}
+	# How far apart, in percent, it is first and last among the arms.
+	function apart(key, what,    first, last) {
+		first = median(key, what, 1)
+		last = median(key, what, turns[workload[key]])
+		return first && last ? 100 * (first / last - 1) : 0
+	}
+	function max_abs(x, y) { y = y < 0 ? -y : y; return x > y ? x : y }
 	{
 		if (NF != columns)
 			bad("line " NR " has " NF " fields")
 		key = v("workload") SUBSEP v("arm")
 		if (!n[key]++)
 			order[++keys] = key
+		workload[key] = v("workload")
+		if (v("turn") > turns[v("workload")])
+			turns[v("workload")] = v("turn")
+		add("turn", v("turn"))
 		add("op", v("ns") / v("ops"))
 		add("p50", v("p50_ns") + 0)
 		add("p99", v("p99_ns") + 0)
@@ -122,13 +140,37 @@ summarize()
 			if (n[key] != runs)
 				bad(key " has " n[key] " runs, not " runs)
 			split(key, part, SUBSEP)
-			op = median(key, "op", runs)
+			worst_op = max_abs(worst_op, apart(key, "op"))
+			worst_cpu = max_abs(worst_cpu, apart(key, "cpu_op"))
+			op = median(key, "op")
 			printf "%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.3f,%.1f,%.1f,%.1f,%.0f\n", part[1], part[2],
-				op, least, most, median(key, "p50", runs), median(key, "p99", runs),
-				median(key, "halts", runs), median(key, "hits", runs),
-				median(key, "polling", runs), median(key, "cpu", runs), median(key, "cpu_op", runs)
+				op, least, most, median(key, "p50"), median(key, "p99"),
+				median(key, "halts"), median(key, "hits"),
+				median(key, "polling"), median(key, "cpu"), median(key, "cpu_op")
 		}
+		printf "# an arm that is first in some boots and last in others: " \
+			"us per operation differ by %.1f %%, CPU by %.1f %% at most\n",
+			worst_op, worst_cpu >>remarks
 	}' "$out/$name.csv" >"$out/$name.summary.csv" || die "$name: not whole"
+}
+
+# compare: a remark on how far these medians are from those of the first seeds.
+compare()
+{
+	local first=$BUILD/experiments/$name.summary.csv
+
+	((SEED != 1)) && [[ -e $first ]] || return 0
+	awk -F, '
+	function apart(x, y) { return y > x ? 100 * (y / x - 1) : 100 * (x / y - 1) }
+	NR == FNR { op[$1, $2] = $3; cpu[$1, $2] = $12; next }
+	FNR > 1 && ($1, $2) in op {
+		if (apart(op[$1, $2], $3) >= worst_op) { worst_op = apart(op[$1, $2], $3); at_op = $1 " " $2 }
+		if (apart(cpu[$1, $2], $12) >= worst_cpu) { worst_cpu = apart(cpu[$1, $2], $12); at_cpu = $1 " " $2 }
+	}
+	END {
+		printf "# against the medians of seed 1 and on: us per operation differ by %.2f %% (%s), " \
+			"CPU by %.1f %% (%s) at most\n", worst_op, at_op, worst_cpu, at_cpu
+	}' "$first" "$out/$name.summary.csv" >>"$out/$name.remarks"
 }
 
 table()
@@ -137,8 +179,8 @@ table()
 	sed 's/^# /- /' "$out/$name.remarks"
 	cat <<-'END'
 
-	| workload | arm | us per operation (least, most) | to first arm | latency p50 / p99, us | halts per op. | polls that hit | host CPU | CPU per op., us |
-	|----------|-----|-------------------------------:|-------------:|----------------------:|--------------:|---------------:|---------:|----------------:|
+	| workload | arm | us per operation (least, most) | to first arm | latency p50 / p99, us | halts per op. | ended by a poll | host CPU | CPU per op., us |
+	|----------|-----|-------------------------------:|-------------:|----------------------:|--------------:|----------------:|---------:|----------------:|
 	END
 	# Stable, so that the arms of a workload stand together, in order.
 	awk -F, 'NR > 1 {
@@ -166,6 +208,7 @@ run()
 	rm -f "$final/$name".{csv,summary.csv,md,svg}
 	collect
 	summarize
+	compare
 	table >"$out/$name.md"
 	plot
 	mv "$out/$name".{csv,summary.csv,svg,md} "$final"
@@ -181,6 +224,8 @@ main()
 	shift
 	require_base "$base"
 	[[ $RUNS =~ ^[1-9][0-9]?$ ]] || die "RUNS must be a number from 1 to 99, not '$RUNS'"
+	[[ $SEED =~ ^[1-9][0-9]{0,5}$ ]] || die "SEED must be a number from 1 to 999999, not '$SEED'"
+	((SEED == 1)) || final+=/seed-$SEED
 	for name; do
 		[[ " $(names | xargs) " == *" $name "* ]] || die "no experiment '$name'; there are: $(names | xargs)"
 	done

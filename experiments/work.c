@@ -24,6 +24,8 @@
 #define MAX_COUNT 10000000L
 
 static long *samples;
+/* Whether the host is told of begin and end. */
+static int told;
 
 static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
 {
@@ -43,6 +45,31 @@ static long now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+/* All is set up: from here on it counts; what the host answers is one byte. */
+static long begin(void)
+{
+	char go;
+
+	if (told) {
+		puts("ready");
+		fflush(stdout);
+		if (read(STDIN_FILENO, &go, 1) != 1)
+			die("not told to go on");
+	}
+	return now_ns();
+}
+
+static long end(void)
+{
+	long ns = now_ns();
+
+	if (told) {
+		puts("done");
+		fflush(stdout);
+	}
+	return ns;
 }
 
 static void sleep_until(long ns)
@@ -93,6 +120,7 @@ static void disk(const char *path, int writes, long count, long burst, long paus
 	if (posix_memalign(&buf, BLOCK, BLOCK))
 		die("no memory");
 	memset(buf, 0, BLOCK);
+	begin();
 	for (i = 0; i < count; i++) {
 		start = now_ns();
 		full(writes ? pwrite(fd, buf, BLOCK, 0) : pread(fd, buf, BLOCK, 0), BLOCK, path);
@@ -101,6 +129,7 @@ static void disk(const char *path, int writes, long count, long burst, long paus
 		if ((i + 1) % burst == 0)
 			sleep_us(pause_us);
 	}
+	end();
 	report(count, busy);
 }
 
@@ -119,17 +148,17 @@ static void __attribute__((noreturn)) answer(int in, int out, long delay_us)
 
 static void ask(int in, int out, long count, pid_t child)
 {
-	long i, start = now_ns(), begin, ns;
+	long i, start = begin(), asked, ns;
 	int status;
 	char byte = 0;
 
 	for (i = 0; i < count; i++) {
-		begin = now_ns();
+		asked = now_ns();
 		full(write(out, &byte, 1), 1, "request");
 		full(read(in, &byte, 1), 1, "response");
-		samples[i] = now_ns() - begin;
+		samples[i] = now_ns() - asked;
 	}
-	ns = now_ns() - start;
+	ns = end() - start;
 	if (shutdown(out, SHUT_WR))
 		close(out);
 	if (waitpid(child, &status, 0) != child || status)
@@ -184,14 +213,14 @@ static void request_response(long count, long delay_us)
 /* Woken at fixed times, like media or control loops; a late one skips none. */
 static void timer(long period_us, long count)
 {
-	long i, begin = now_ns(), due = begin;
+	long i, start = begin(), due = start;
 
 	for (i = 0; i < count; i++) {
 		due += period_us * NSEC_PER_USEC;
 		sleep_until(due);
 		samples[i] = now_ns() - due;
 	}
-	report(count, now_ns() - begin);
+	report(count, end() - start);
 }
 
 static long number(const char *text, long min)
@@ -220,17 +249,22 @@ static long want_samples(const char *count)
 
 static void __attribute__((noreturn)) usage(void)
 {
-	fputs("usage: work read|write DEVICE COUNT BURST PAUSE_US\n"
-	      "       work pipe COUNT\n"
-	      "       work rr COUNT DELAY_US\n"
-	      "       work timer PERIOD_US COUNT\n", stderr);
+	fputs("usage: work [-t] read|write DEVICE COUNT BURST PAUSE_US\n"
+	      "       work [-t] pipe COUNT\n"
+	      "       work [-t] rr COUNT DELAY_US\n"
+	      "       work [-t] timer PERIOD_US COUNT\n"
+	      "-t: tells \"ready\", waits for a byte, and tells \"done\"\n", stderr);
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	const char *what = argc > 1 ? argv[1] : "";
+	const char *what;
 
+	told = argc > 1 && !strcmp(argv[1], "-t");
+	argc -= told;
+	argv += told;
+	what = argc > 1 ? argv[1] : "";
 	/* Or timers were 50 us late. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if ((!strcmp(what, "read") || !strcmp(what, "write")) && argc == 6)

@@ -13,10 +13,10 @@ ROMS=(qboot.rom kvmvapic.bin pvh.bin linuxboot_dma.bin)
 usage()
 {
 	cat >&2 <<-END
-	usage: [VMM=$VMM] [FIRMWARE=$FIRMWARE] guest-image.sh GUEST-VMLINUX OUT
+	usage: [VMM=$VMM] [FIRMWARE=$FIRMWARE] guest-image.sh GUEST-VMLINUX OUT [PATH...]
 
-	Writes the initramfs OUT: the VMM, its firmware, the guest's kernel and the
-	guest's own initramfs with its workloads, all in /opt.
+	Writes the initramfs OUT: the VMM, its firmware, the guest's kernel, the
+	guest's own initramfs with its workloads, and each further PATH, all in /opt.
 	END
 	exit 2
 }
@@ -32,7 +32,7 @@ main()
 {
 	local vmm file
 
-	[[ $# == 2 && -n $2 ]] || usage
+	[[ $# -ge 2 && -n $2 ]] || usage
 	[[ -r $1 ]] || die "guest's kernel '$1' cannot be read"
 	vmm=$(command -v "$VMM") || die "no VMM '$VMM'; install qemu-system-x86"
 	for file in "${ROMS[@]}"; do
@@ -49,7 +49,7 @@ main()
 	cp -L "${ROMS[@]/#/$FIRMWARE/}" "$work/firmware"
 	cp -L "$vmm" "$work/qemu-system-x86_64"
 	"$ROOT/harness/initramfs.sh" "$2" '' "$work"/{qemu-system-x86_64,firmware,guest-vmlinux,guest.cpio,spent} \
-		"$ROOT/harness/vmm" "$ROOT/experiments/measure"
+		"$ROOT/harness/vmm" "$ROOT/experiments/measure" "${@:3}"
 }
 
 main "$@"

@@ -13,9 +13,10 @@ TIMEOUT=60
 usage()
 {
 	cat >&2 <<-END
-	usage: guest.sh <base>
+	usage: guest.sh <base> [traces]
 	Boots build/<base>/patched in virtual time, and in it the guest of
-	build/<base>/guest.
+	build/<base>/guest, and says what it saw; or records what some workloads do,
+	leaves that in build/<base>/guest/traces/, and has it verified.
 	END
 	exit 2
 }
@@ -25,22 +26,36 @@ boot()
 {
 	"$ROOT/harness/boot.sh" -m virtual -S "$1" -M 2G -t $TIMEOUT -c kunit.enable=0 \
 		-k "$dir/patched/vmlinux" -i "$dir/guest/host.cpio" \
-		-j "$ROOT/harness/guest.job" -o "$out" 2>"$out.err"
+		-j "$ROOT/harness/$job.job" -o "$out" 2>"$out.err"
+}
+
+# traces: out of the archive, and whether the patched kernel did as its rule says.
+traces()
+{
+	local trace to=$dir/guest/traces
+
+	rm -rf "$to"
+	mkdir "$to"
+	tar -C "$to" -xzf "$out/result.txt" || die "what was recorded does not come out whole, see $out"
+	for trace in "$to"/*.csv; do
+		echo "${trace##*/}:"
+		"$dir/tool/plain/kvm_halt_poll" verify "$trace"
+	done
 }
 
 main()
 {
-	local seed
+	local seed job=guest${2:+-$2}
 
-	[[ $# == 1 && $1 != -* ]] || usage
+	[[ $# -ge 1 && $# -le 2 && $1 != -* && ${2:-traces} == traces ]] || usage
 	require_base "$1"
 	dir=$BUILD/$1
-	out=$dir/run/guest
+	out=$dir/run/$job
 	mkdir -p "$dir/run"
 	for seed in "${SEEDS[@]}"; do
 		say "guest: booting host and guest, seed $seed"
 		if boot "$seed"; then
-			cat "$out/result.txt"
+			if [[ $job == guest ]]; then cat "$out/result.txt"; else traces; fi
 			return
 		fi
 		grep -qE '^guest: no word|^boot.sh: no status: not done' "$out.err" "$out"/result.* || break
