@@ -100,8 +100,11 @@ summarize()
 	# How far apart, in percent, it is first and last among the arms.
 	function apart(key, what,    first, last) {
 		first = median(key, what, 1)
-		last = median(key, what, turns[workload[key]])
-		return first && last ? 100 * (first / last - 1) : 0
+		last = turns[workload[key]] > 1 ? median(key, what, turns[workload[key]]) : 0
+		if (!first || !last)
+			return 0
+		compared = 1
+		return 100 * (first / last - 1)
 	}
 	function max_abs(x, y) { y = y < 0 ? -y : y; return x > y ? x : y }
 	{
@@ -148,9 +151,10 @@ summarize()
 				median(key, "halts"), median(key, "hits"),
 				median(key, "polling"), median(key, "cpu"), median(key, "cpu_op")
 		}
-		printf "# an arm that is first in some boots and last in others: " \
-			"us per operation differ by %.1f %%, CPU by %.1f %% at most\n",
-			worst_op, worst_cpu >>remarks
+		if (compared)
+			printf "# an arm that is first in some boots and last in others: us per " \
+				"operation differ by %.1f %%, CPU by %.1f %% at most\n",
+				worst_op, worst_cpu >>remarks
 	}' "$out/$name.csv" >"$out/$name.summary.csv" || die "$name: not whole"
 }
 

@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	struct state before, after;
 	int i;
 
-	if (argc < 3 || argc - 3 > MAX_COUNTERS || atoi(argv[2]) <= 0) {
+	if (argc < 3 || argc - 3 > MAX_COUNTERS || atoi(argv[1]) <= 0 || atoi(argv[2]) <= 0) {
 		fputs("usage: spent PID SECONDS COUNTER... <from-guest 3>to-guest\n", stderr);
 		return 2;
 	}

@@ -59,13 +59,32 @@ no_image()
 	[ ! -e "$tmp/image" ] && [ ! -e "$tmp/image.new" ]
 }
 
-# make_qemu: a machine whose job says, with RUN=n, what $ROWS/n holds.
+# spent <the guest's last line>: a counter goes from 5 to 8 meanwhile.
+spent()
+{
+	echo 5 >"$tmp/counter"
+	(sleep 0.2; echo 8 >"$tmp/counter"; echo "$1"; sleep 2) |
+		"$tmp/spent" $$ 1 "$tmp/counter" 3>"$tmp/told"
+}
+
+# spent_3: that much, and the guest is told to start.
+spent_3()
+{
+	spent 'done' | grep -qE '^[0-9]+ [0-9]+ 3$' && [ "$(wc -c <"$tmp/told")" -eq 1 ]
+}
+
+spent_silent()
+{
+	sleep 2 | "$tmp/spent" $$ 1 3>"$tmp/told"
+}
+
+# make_qemu: a machine whose job says, with -seed n, what $ROWS/n holds.
 make_qemu()
 {
 	mkdir -p "$tmp/bin" "$tmp/rows" "$tmp/build/6.12"/{patched,guest}
 	cat >"$tmp/bin/qemu-system-x86_64" <<-'EOT'
 	#!/bin/bash
-	run=$(sed 's/.* RUN=\([0-9]*\).*/\1/' <<<"$*")
+	run=$(sed 's/.* -seed \([0-9]*\) .*/\1/' <<<"$*")
 	for arg; do
 		case $arg in
 		file:*) printf '[    0.000000] Linux version\n' >"${arg#file:}" ;;
@@ -101,6 +120,12 @@ experiment()
 		"$here/../../experiments/experiment.sh" 6.12 "$@"
 }
 
+# experiment_from <seed>
+experiment_from()
+{
+	SEED=$1 experiment complaint
+}
+
 # left <n>: files with the final name.
 left()
 {
@@ -115,6 +140,29 @@ medians()
 
 	grep -qx '100,max-0,200,100,300,5,6,1.000,0.0,0.0,50.0,100' "$file" &&
 		grep -qx '100,max-200000,50,50,50,5,6,1.000,50.0,0.0,100.0,200' "$file"
+}
+
+# guest_sh [traces]
+guest_sh()
+{
+	env PATH="$tmp/bin:$PATH" BUILD="$tmp/build" ROWS="$tmp/rows" "$here/../guest.sh" 6.12 "$@"
+}
+
+# guest_says <seed> <line> <status>
+guest_says()
+{
+	printf '%s\n\nharness-status: %d\n' "$2" "$3" >"$tmp/rows/$1"
+}
+
+hang_is_told()
+{
+	[[ $(guest_sh "$@" 2>&1) == *"hangs at seed 1"*"all is well"* ]]
+}
+
+# remarks <text> [folder/]
+remarks()
+{
+	grep -qF "$1" "$tmp/build/experiments/${2:-}complaint.md"
 }
 
 main()
@@ -140,11 +188,30 @@ main()
 		job BYE='harness-status: 1\n'
 	refuses "the VMM failed with 3" "a VMM that fails" job EXIT=3
 
+	gcc -O2 -Wall -Wextra -o "$tmp/spent" "$here/../../experiments/spent.c"
+	expect 0 "what was spent" spent_3
+	expect 3 "what was spent: the guest is silent" spent_silent
+	refuses "says 'no', not that it is done" "what was spent: the guest fails" spent no
+	refuses "no process 99999999" "what was spent: no VMM" "$tmp/spent" 99999999 1
+	refuses "/none cannot be read" "what was spent: no counter" "$tmp/spent" $$ 1 /none
+
 	refuses "no VMM 'none'; install qemu-system-x86" "image: no VMM" image VMM=none
 	refuses "no /none/qboot.rom; install" "image: no firmware" image FIRMWARE=/none
 	expect 0 "image: nothing is left" no_image
 	refuses "guest's kernel '/none' cannot be read" "image: no kernel" \
 		"$here/../guest-image.sh" /none "$tmp/image"
+
+	guest_says 1 "guest: no word for 2 s" 1
+	guest_says 2 "all is well" 0
+	expect 0 "make guest: a seed that hangs is told, and the next is tried" hang_is_told
+	refuses "does not come out whole" "make guest-traces: no archive" guest_sh traces
+	guest_says 1 "guest: said 'x'" 1
+	refuses "the guest does not boot" "make guest: what fails is not tried again" guest_sh
+	refuses usage "make guest: what else" guest_sh none
+	for seed in 1 2 3 4; do
+		guest_says $seed "guest: no word for 2 s" 1
+	done
+	refuses "the guest does not boot" "make guest: all hang" guest_sh
 
 	for seed in 1 2 3; do
 		says $seed 0
@@ -156,6 +223,7 @@ main()
 	expect 0 "an experiment" experiment complaint
 	expect 0 "an experiment leaves its files" left 4
 	expect 0 "an experiment's medians" medians
+	expect 0 "what the order of arms does" remarks 'differ by 50.0 %, CPU by 0.0 % at most'
 	says 2 1 part
 	refuses "complaint: failed; nothing is written" "a workload fails" experiment complaint
 	expect 0 "a workload fails: not even old files are left" left 0
@@ -166,7 +234,16 @@ main()
 	says 4 0
 	expect 0 "a guest that hangs is no run" experiment complaint
 	expect 0 "a guest that hangs is told" \
-		grep -q 'seeds tried: 1 to 4; at 1 of them the guest hung' "$tmp/build/experiments/complaint.md"
+		remarks 'seeds tried: 1 to 4; at 1 of them the guest hung'
+	for seed in 1 2 3 4; do
+		says $seed 0
+	done
+	expect 0 "the same again" experiment complaint
+	expect 0 "from another seed" experiment_from 2
+	expect 0 "how far that repeats" \
+		remarks 'differ by 50.00 % (100 max-0), CPU by 0.0 % (100 max-200000) at most' seed-2/
+	refuses "SEED must be a number" "bad SEED" experiment_from 0
+	rm -r "$tmp/build/experiments"
 	says 1 0 none
 	says 2 0 none
 	says 3 0 none
