@@ -10,6 +10,7 @@ ifeq ($(filter $(BASE),$(BASES)),)
 $(error no base '$(BASE)'; there are: $(BASES))
 endif
 
+X86_ONLY := bench check-debug guest guest-traces experiment experiments
 # What is booted: x86, or another that ARCH names.  KUnit by itself runs on more.
 BOOTED	:= $(or $(ARCH),x86)
 ARCHS	:= $(filter-out kunit,$(patsubst harness/%.conf,%,$(wildcard harness/*.conf)))
@@ -20,8 +21,8 @@ endif
 ifeq ($(BOOTED)-$(BASE),arm64-6.1)
 $(error no arm64 on 6.1: its selftest library lacks what the tests need)
 endif
-ifneq ($(and $(filter bench check-debug,$(MAKECMDGOALS)),$(filter-out x86,$(BOOTED))),)
-$(error bench and check-debug are for x86)
+ifneq ($(and $(filter $(X86_ONLY),$(MAKECMDGOALS)),$(filter-out x86,$(BOOTED))),)
+$(error $(filter $(X86_ONLY),$(MAKECMDGOALS)): for x86 alone)
 endif
 endif
 
@@ -32,12 +33,15 @@ IMAGE	:= $(notdir $(shell sed -n 's/^IMAGE=//p' harness/$(BOOTED).conf 2>/dev/nu
 BUSYBOX	:= $(patsubst %,$(BUILD)/foreign/%/bin/busybox,$(filter-out x86,$(BOOTED)))
 STEPS	:= $(wildcard $(addprefix series/*/,files bases *.cocci *.diff))
 KERNEL	:= harness/kernel.sh harness/lib.sh harness/$(BOOTED).conf $(wildcard harness/$(BOOTED)*.config)
+GUEST	:= $(addprefix harness/,guest-image.sh initramfs.sh init guest-agent vmm) \
+	$(addprefix experiments/,measure work.c spent.c)
 DEBUG	:= lockdep kasan kcsan
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help bench check check-all check-wakes check-debug latency-here mutants cost exhaustive fuzz kunit kunit-all
-.PHONY: bisect series am fetch kernel tool fuzz-tool bench-tool trace predict clean distclean
+.PHONY: bisect series am fetch kernel tool fuzz-tool bench-tool trace predict guest guest-traces
+.PHONY: experiment experiments clean distclean
 
 help:
 	@echo 'BASE=<$(subst $() ,|,$(BASES))> selects the kernel, $(BASE) as it stands;'
@@ -117,9 +121,23 @@ trace: $(B)/kselftest/run_kselftest.sh
 predict: $(B)/kselftest/run_kselftest.sh
 	@harness/predict.sh $(BASE)
 
+## make guest           a Linux guest in the booted host, under a real VMM
+guest: $(B)/patched/vmlinux $(B)/guest/host.cpio
+	@harness/guest.sh $(BASE)
+
+## make guest-traces    records some of its workloads, in build/<base>/guest/traces/
+guest-traces: $(B)/patched/vmlinux $(B)/guest/host.cpio
+	@harness/guest.sh $(BASE) traces
+
+## make experiments     what known settings do to such a guest: tables and pictures
+## make experiment NAME=<n>  one of them; RUNS=<n> repetitions, 11 unless told;
+##                      SEED=<n> of the first, 1 unless told: to see how far it repeats
+experiments experiment: $(B)/patched/vmlinux $(B)/guest/host.cpio
+	@experiments/experiment.sh $(BASE) $(if $(filter experiment,$@),'$(NAME)')
+
 ## make clean           delete what was built, but not the sources
 clean:
-	rm -rf $(BUILD)/copy $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest here initramfs.cpio run bench check bisect tool trace predict,$(BASES:%=$(BUILD)/%/$(d)))
+	rm -rf $(BUILD)/copy $(BUILD)/experiments $(wildcard $(BASES:%=$(BUILD)/%/kunit-*)) $(foreach d,arm64 obj stock patched kselftest here initramfs.cpio run bench check bisect tool trace predict guest,$(BASES:%=$(BUILD)/%/$(d)))
 	rm -rf $(wildcard $(BASES:%=$(BUILD)/%/debug*)) $(foreach d,check-debug halt_race,$(BASES:%=$(BUILD)/%/$(d)))
 
 ## make distclean       delete build/
@@ -160,6 +178,15 @@ $(D)/kselftest/run_kselftest.sh: $(D)/patched/$(IMAGE) harness/selftests.sh
 
 $(D)/initramfs.cpio: $(D)/kselftest/run_kselftest.sh harness/initramfs.sh harness/init harness/guest-timeout $(BUSYBOX)
 	@harness/initramfs.sh $@ $(D)/kselftest
+
+# A guest's kernel and the host's image with all that it takes; no part of the
+# series is in it, but building it must not switch the tree.
+$(B)/guest/vmlinux: $(KERNEL) harness/guest.config | $(B)/patched/vmlinux
+	@harness/kernel.sh $(B)/linux $(@D)/obj harness/guest.config >/dev/null
+	@cp $(@D)/obj/vmlinux $@
+
+$(B)/guest/host.cpio: $(B)/guest/vmlinux $(GUEST) $(wildcard tools/kvm/kvm_halt_poll/*.[ch])
+	@tool=$$(harness/tool.sh -b $(BASE)) && harness/guest-image.sh $< $@ $$tool
 
 # The same for debug kernels; of the stock ones, only KCSAN's is of use.
 $(B)/debug-kcsan/stock: $(KERNEL) harness/debug.config harness/debug-kcsan.config | $(B)/paths

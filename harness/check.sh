@@ -133,7 +133,8 @@ style()
 
 shell_scripts()
 {
-	(cd "$ROOT" && git ls-files -z '*.sh' '*.job' harness/init harness/guest-timeout .ci/run |
+	(cd "$ROOT" && git ls-files -z '*.sh' '*.job' harness/init \
+		harness/guest-timeout harness/guest-agent harness/vmm experiments/measure .ci/run |
 		xargs -0 shellcheck)
 }
 

@@ -16,7 +16,7 @@ usage()
 	usage: [ARCH=x86] [BUSYBOX=$BUSYBOX] initramfs.sh OUT [KSELFTEST [PATH...]]
 
 	Writes the initramfs OUT.  KSELFTEST, a directory made by selftests.sh,
-	becomes /kselftest; each further PATH goes to /opt.
+	becomes /kselftest, unless it is empty; each further PATH goes to /opt.
 	EOT
 	exit 2
 }
@@ -103,16 +103,15 @@ main()
 	ln -s busybox "$image/bin/sh"
 	install "$ROOT/harness/init" "$image/init"
 	install "$ROOT/harness/guest-timeout" "$image/bin/guest-timeout"
-	if [ $# -ge 2 ]; then
+	if [ -n "${2:-}" ]; then
 		[ -x "$2/run_kselftest.sh" ] || die "$2: no installed selftests"
 		cp -a "$2" "$image/kselftest"
-		shift 2
-		for path; do
-			[ -e "$path" ] || die "$path: no such file"
-			mkdir -p "$image/opt"
-			cp -aL "$path" "$image/opt/"
-		done
 	fi
+	for path in "${@:3}"; do
+		[ -e "$path" ] || die "$path: no such file"
+		mkdir -p "$image/opt"
+		cp -aL "$path" "$image/opt/"
+	done
 	chmod -R go=u-w "$image"
 	add_libraries
 	pack
