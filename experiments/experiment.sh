@@ -75,7 +75,8 @@ collect()
 }
 
 # summarize: the median of each column that is told, by workload and arm; the
-# spread of the time that an operation took; a remark on what the order of arms does.
+# spread of the time that an operation took; remarks on what was read back of each arm's
+# parameters, and on what the order of arms does.
 summarize()
 {
 	awk -F, -v runs="$RUNS" -v name="$name" -v remarks="$out/$name.remarks" '
@@ -111,6 +112,7 @@ summarize()
 		if (NF != columns)
 			bad("line " NR " has " NF " fields")
 		key = v("workload") SUBSEP v("arm")
+		read_back(v("arm"))
 		if (!n[key]++)
 			order[++keys] = key
 		workload[key] = v("workload")
@@ -127,6 +129,20 @@ summarize()
 		add("hits", v("halts") ? 100 * v("hits") / v("halts") : 0)
 		add("polling", 100 * (v("hit_ns") + v("miss_ns")) / v("host_ns"))
 	}
+	# The same whenever it was the arm.
+	function read_back(arm,    is) {
+		is = "halt_poll_ns " v("halt_poll_ns") ", grow " v("grow") ", grow_start " \
+			v("grow_start_ns") ", shrink " v("shrink")
+		if (v("budget") != "")
+			is = is ", budget " v("budget")
+		if (v("guest_poll_ns") != "")
+			is = is "; guest_halt_poll_ns " v("guest_poll_ns")
+		if (!(arm in parameters))
+			arms[++nr_arms] = arm
+		else if (parameters[arm] != is)
+			bad(arm " is " is " in line " NR ", but " parameters[arm] " before")
+		parameters[arm] = is
+	}
 	function bad(text) {
 		print name ": " text >"/dev/stderr"
 		failed = 1
@@ -137,6 +153,8 @@ summarize()
 			exit 1
 		if (!keys)
 			bad("no rows")
+		for (k = 1; k <= nr_arms; k++)
+			print "# " arms[k] ": " parameters[arms[k]] >>remarks
 		print "workload,arm,op_ns,op_min_ns,op_max_ns,p50_ns,p99_ns,halts_per_op,hits_pct,polling_pct,cpu_pct,cpu_op_ns"
 		for (k = 1; k <= keys; k++) {
 			key = order[k]

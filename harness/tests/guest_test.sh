@@ -98,16 +98,19 @@ make_qemu()
 }
 
 # says <seed> <status> [what]: the experiment "complaint", whole unless told: without
-# its second arm, without any, or with a guest that hangs.
+# its second arm, without any, with a guest that hangs, or with another shrink.
 says()
 {
+	local shrink=2
+
+	[[ ${3:-} != shrink ]] || shrink=4
 	{
 		echo "# a remark"
 		echo "workload,arm,run,turn,halt_poll_ns,grow,grow_start_ns,shrink,budget,guest_poll_ns,ops,ns,p50_ns,p99_ns,host_ns,cpu_ns,halts,polls,hits,hit_ns,miss_ns,wait_ns,exits"
 		[[ ${3:-} == none ]] ||
 			echo "100,max-0,$1,$((2 - $1 % 2)),0,2,10000,2,,,10,${1}000,5,6,2000,1000,10,0,0,0,0,9,20"
-		[[ ${3:-whole} != whole ]] ||
-			echo "100,max-200000,$1,$((1 + $1 % 2)),200000,2,10000,2,,,10,500,5,6,2000,2000,10,10,5,0,0,9,20"
+		[[ ! ${3:-whole} =~ ^(whole|shrink)$ ]] ||
+			echo "100,max-200000,$1,$((1 + $1 % 2)),200000,2,10000,$shrink,,,10,500,5,6,2000,2000,10,10,5,0,0,9,20"
 		[[ ${3:-} != hang ]] || echo "guest: no word for 2 s"
 		printf '\nharness-status: %d\n' "$2"
 	} >"$tmp/rows/$1"
@@ -162,7 +165,7 @@ hang_is_told()
 # remarks <text> [folder/]
 remarks()
 {
-	grep -qF "$1" "$tmp/build/experiments/${2:-}complaint.md"
+	grep -qF -- "$1" "$tmp/build/experiments/${2:-}complaint.md"
 }
 
 main()
@@ -223,6 +226,8 @@ main()
 	expect 0 "an experiment" experiment complaint
 	expect 0 "an experiment leaves its files" left 4
 	expect 0 "an experiment's medians" medians
+	expect 0 "what an arm is" \
+		remarks '- max-200000: halt_poll_ns 200000, grow 2, grow_start 10000, shrink 2'
 	expect 0 "what the order of arms does" remarks 'differ by 50.0 %, CPU by 0.0 % at most'
 	says 2 1 part
 	refuses "complaint: failed; nothing is written" "a workload fails" experiment complaint
@@ -230,6 +235,10 @@ main()
 	says 2 0 part
 	refuses "has 2 runs, not 3" "an arm is missing" experiment complaint
 	expect 0 "an arm is missing: nothing is left" left 0
+	says 2 0 shrink
+	refuses "max-200000 is halt_poll_ns 200000, grow 2, grow_start 10000, shrink 4 in line 5, but" \
+		"an arm that is not always the same" experiment complaint
+	expect 0 "an arm that is not always the same: nothing is left" left 0
 	says 2 1 hang
 	says 4 0
 	expect 0 "a guest that hangs is no run" experiment complaint
