@@ -33,7 +33,7 @@ compile()
 seeds()
 {
 	mkdir -p "$out"/{text,dat,found-text,found-dat}
-	cp "$TOOL"/tests/small.dat "$out/dat/"
+	cp "$TOOL"/tests/{small,skips}.dat "$out/dat/"
 	for file in "$TOOL"/tests/small.*; do
 		[[ $file == *.dat ]] || head -n 40 "$file" >"$out/text/${file##*/}"
 	done

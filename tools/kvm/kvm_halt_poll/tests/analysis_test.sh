@@ -205,6 +205,43 @@ replays()
 	check "replay: $what" 0 "$wanted" "" "$TOOL" replay "$@" "$tmp/trace"
 }
 
+# What was recorded of a Linux guest, and what becomes of it with shrink 0: halts, hits,
+# ns polled, ns in vain, then the last three replayed with a cost of blocking of 5 us.
+# All of them were also counted by another program, written for that alone.
+GUEST=(
+	"guest-bursts.csv 127 90 4756064 1500000 61 3785300 1420000"
+	"guest-rr.csv 214 198 3783959 376515 200 3674278 200000"
+	"guest-timer.csv 216 198 25818347 500210 202 25874840 230000"
+)
+
+# accounts <what> <hits> <ns polled> <ns in vain>: the first of the JSON on stdin.
+accounts()
+{
+	local what=$1 got
+	shift
+
+	got=$(awk -F'[:,] *' '/"(hits|polled_ns|polled_in_vain_ns)"/ && n++ < 3 { print $2 }' | xargs)
+	verdict "$what" "$([[ $got == "$*" ]] || echo "$got, not $*")"
+}
+
+test_guest()
+{
+	local row f
+
+	for row in "${GUEST[@]}"; do
+		read -ra f <<<"$row"
+		check "verify: ${f[0]}" 0 "^ +0  UNEXPLAINED$" "^ +[1-9][0-9]*  (F|not verified)" \
+			"$TOOL" verify "$HERE/${f[0]}"
+		check "report: ${f[0]}: halts" 0 "^  \"halts\": ${f[1]},$" "" \
+			"$TOOL" report --json "$HERE/${f[0]}"
+		accounts "report: ${f[0]}: hits, ns polled, in vain" "${f[@]:2:3}" <"$tmp/stdout"
+		check "replay: ${f[0]}: shrink 0" 0 '"replayed"' "" \
+			"$TOOL" replay --json --wake-cost 5000 --shrink 0 "$HERE/${f[0]}"
+		accounts "replay: ${f[0]}: hits, ns polled, in vain" "${f[@]:5:3}" \
+			< <(sed -n '/"replayed"/,$p' "$tmp/stdout")
+	done
+}
+
 # Their thread ran a new VM for each period.
 test_recorded()
 {
@@ -212,6 +249,11 @@ test_recorded()
 
 	for name in small.csv small.dat small.v6.dat small.report.txt small.trace.txt; do
 		check "verify: $name" 0 "^ +[1-9]  times the interval started from 0" "F[1-5]" \
+			"$TOOL" verify --max 200000 --grow 2 --grow-start 10000 --shrink 2 "$HERE/$name"
+	done
+	for name in skips.{csv,dat,report.txt,trace.txt}; do
+		check "verify: $name" 0 "^ +[1-9][0-9]*  not adapted: the poll was skipped" \
+			"^ +[1-9][0-9]*  UNEXPLAINED" \
 			"$TOOL" verify --max 200000 --grow 2 --grow-start 10000 --shrink 2 "$HERE/$name"
 	done
 }
@@ -514,6 +556,7 @@ test_many()
 
 test_verify
 test_recorded
+test_guest
 test_replay
 test_report
 test_tune

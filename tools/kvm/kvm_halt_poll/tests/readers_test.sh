@@ -312,12 +312,21 @@ test_damaged()
 	done
 }
 
+# test_skipped <file> <so many halts whose polls were skipped>
+test_skipped()
+{
+	local got
+
+	got=$("$DUMP" "$HERE/$1" | grep -c ' skipped$')
+	verdict "$1: skipped polls" "$([[ $got == "$2" && $2 != 0 ]] || echo "$got, not $2")"
+}
+
 # What was recorded by whom is in RECORDED.
 test_recorded()
 {
 	local name
 
-	for name in small.csv small.dat small.v6.dat small.report.txt small.trace.txt small.perf.txt; do
+	for name in small.{csv,dat,v6.dat,report.txt,trace.txt,perf.txt} skips.{csv,dat,report.txt,trace.txt}; do
 		check "$name" 0 " 1 vCPUs, 0 lost" "" "$DUMP" "$HERE/$name"
 		check "$name: the halts of the test" 0 '^halt [0-9]*/(-1|[0-9]*)/0 "halt_poll_laten" ' "" \
 			"$DUMP" "$HERE/$name"
@@ -327,6 +336,14 @@ test_recorded()
 		events "$HERE/$name" >"$tmp/second"
 		same "$name: as small.dat" "$tmp/first" "$tmp/second"
 	done
+	events "$HERE/skips.dat" >"$tmp/first"
+	events "$HERE/skips.report.txt" >"$tmp/second"
+	same "skips.report.txt: as skips.dat" "$tmp/first" "$tmp/second"
+	for name in skips.{csv,report.txt,trace.txt}; do
+		# Of the lines that tell of one, each has its halt.
+		test_skipped "$name" "$(grep -cE '^#skip|kvm_halt_poll_skip:' "$HERE/$name")"
+	done
+	events "$HERE/small.dat" >"$tmp/first"
 	events - <"$HERE/small.dat" >"$tmp/second"
 	same "small.dat: from standard input" "$tmp/first" "$tmp/second"
 	# shellcheck disable=SC2002 # a pipe it must be
