@@ -49,33 +49,44 @@ static int read_halt(struct own *own, const char *line)
 	return reader_halt(own->r, vcpu, n[TIME_NS], n[HALT_NS], n[WAITED], n[VALID]);
 }
 
+/*
+ * The numbers of a row that starts with a vCPU's thread and KVM's number of it; NULL
+ * after a complaint.
+ */
+static struct vcpu *read_of_vcpu(struct own *own, const char *line, const char *s,
+				 __u64 *n, int nr)
+{
+	enum { VCPU, ID };
+	struct vcpu *vcpu;
+
+	if (!parse_numbers(s, n, nr) || n[ID] > INT_MAX) {
+		bad_row(own, line);
+		return NULL;
+	}
+	vcpu = reader_vcpu(own->r, n[VCPU]);
+	if (vcpu)
+		vcpu->id = n[ID];
+	return vcpu;
+}
+
 static int read_interval(struct own *own, const char *line, const char *s)
 {
-	enum { VCPU, ID, TIME_NS, OLD_NS, NEW_NS, NR };
-	struct vcpu *vcpu;
+	enum { TIME_NS = 2, OLD_NS, NEW_NS, NR };
 	__u64 n[NR];
+	struct vcpu *vcpu = read_of_vcpu(own, line, s, n, NR);
 
-	if (!parse_numbers(s, n, NR) || n[ID] > INT_MAX)
-		return bad_row(own, line);
-	vcpu = reader_vcpu(own->r, n[VCPU]);
 	if (!vcpu)
 		return -1;
-	vcpu->id = n[ID];
 	return reader_change(own->r, vcpu, n[TIME_NS], n[OLD_NS], n[NEW_NS]);
 }
 
 static int read_skip(struct own *own, const char *line, const char *s)
 {
-	enum { VCPU, ID, NR };
-	struct vcpu *vcpu;
-	__u64 n[NR];
+	__u64 n[2];
+	struct vcpu *vcpu = read_of_vcpu(own, line, s, n, 2);
 
-	if (!parse_numbers(s, n, NR) || n[ID] > INT_MAX)
-		return bad_row(own, line);
-	vcpu = reader_vcpu(own->r, n[VCPU]);
 	if (!vcpu)
 		return -1;
-	vcpu->id = n[ID];
 	trace_skip(own->r->trace, vcpu);
 	return 0;
 }
