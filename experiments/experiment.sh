@@ -19,8 +19,9 @@ usage()
 	usage: [RUNS=11] [SEED=1] experiment.sh <base> [NAME...]
 	Runs the experiments with these names, or all: $(names | xargs)
 	Each leaves NAME.csv, a row a run; NAME.summary.csv, medians; NAME.svg; and
-	NAME.md, the table that is printed, in build/experiments/; with another first
-	SEED in build/experiments/seed-SEED/, compared with those.
+	NAME.md, a table, in build/experiments/; summary.md has the tables of all that
+	were run, as printed.  With another first SEED it is build/experiments/seed-SEED/,
+	and compared with those.
 	END
 	exit 2
 }
@@ -234,7 +235,7 @@ run()
 	table >"$out/$name.md"
 	plot
 	mv "$out/$name".{csv,summary.csv,svg,md} "$final"
-	cat "$final/$name.md"
+	tee -a "$out/summary.md" <"$final/$name.md"
 }
 
 main()
@@ -259,10 +260,13 @@ main()
 	out=$(mktemp -d "$final/tmp.XXXXXX")
 	# shellcheck disable=SC2064 # now
 	trap "rm -rf '$out'" EXIT
-	echo "Linux $(cat "$BUILD/$base/version"), QEMU TCG with -icount, 1 CPU: 1 instruction is 1 ns; medians of $RUNS runs"
+	rm -f "$final/summary.md"
+	echo "Linux $(cat "$BUILD/$base/version"), QEMU TCG with -icount, 1 CPU: 1 instruction is 1 ns;" \
+		"medians of $RUNS runs" | tee "$out/summary.md"
 	for name; do
 		run
 	done
+	mv "$out/summary.md" "$final"
 }
 
 main "$@"

@@ -224,7 +224,7 @@ main()
 	refuses "RUNS must be a number" "bad RUNS" \
 		env RUNS=many "$here/../../experiments/experiment.sh" 6.12
 	expect 0 "an experiment" experiment complaint
-	expect 0 "an experiment leaves its files" left 4
+	expect 0 "an experiment leaves its files" left 5
 	expect 0 "an experiment's medians" medians
 	expect 0 "what an arm is" \
 		remarks '- max-200000: halt_poll_ns 200000, grow 2, grow_start 10000, shrink 2'
