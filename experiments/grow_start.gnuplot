@@ -6,14 +6,15 @@ set output svg
 set datafile separator comma
 set datafile columnheaders
 set logscale x
-set xtics (5, 10, 20, 30, 40, 60, 100, 200)
+set xrange [4:250]
+set xtics (5, 10, 20, 50, 100, 200)
 set xlabel "grow start (us)"
 set grid
-set key bottom left
+set key bottom right
 only(name, value) = stringcolumn("workload") eq name ? value : NaN
 
 set multiplot layout 1,2 title "grow start, direct writes of 4k to a disk that takes 50 us, shrink 0, virtual time"
-set title "throughput"
+set title "throughput (not from 0)"
 set ylabel "MB/s"
 plot for [name in "steady bursts-of-8"] csv using (column("arm") / 1000): \
 	(only(name, 4096000 / column("op_ns"))) with linespoints linewidth 2 pointtype 7 title name

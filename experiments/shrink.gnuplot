@@ -17,7 +17,7 @@ set title "time per operation with shrink 2, against shrink 0"
 set ylabel "%"
 plot csv using (int($0 / 2)):(change(stringcolumn("arm"), column("op_ns"))):xticlabels(stringcolumn("workload")) \
 	with boxes linecolor 3 notitle, 0 linecolor "black" notitle
-set title "host CPU per operation, likewise (rr: its first run in a boot is dear)"
+set title "host CPU per operation, likewise"
 plot csv using (int($0 / 2)):(change(stringcolumn("arm"), column("cpu_op_ns"))):xticlabels(stringcolumn("workload")) \
 	with boxes linecolor 3 notitle, 0 linecolor "black" notitle
 unset multiplot
