@@ -87,11 +87,21 @@ unsigned int model_halt(struct account *a, unsigned int interval_ns,
 				  event->valid, p);
 }
 
-/* What a budget needs of a vCPU; zeroed at first. */
+/* What a budget needs of a vCPU. */
 struct model_vcpu {
 	unsigned int interval_ns;
 	struct kvm_halt_poll_credit credit;
 };
+
+/* One that polls for @interval_ns, and at @start_ns has all the credit that there can be. */
+static inline struct model_vcpu model_vcpu_at(u64 start_ns, unsigned int interval_ns,
+					      const struct kvm_halt_poll_params *p)
+{
+	struct model_vcpu v = { .interval_ns = interval_ns };
+
+	v.credit.spent = start_ns * p->budget - (u64)p->max_ns * 100;
+	return v;
+}
 
 /*
  * The same for one that halts at @start_ns, with the budget of @p; false if the poll

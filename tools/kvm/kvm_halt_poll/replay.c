@@ -61,20 +61,19 @@ static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 	const struct halt *halt = step->halt;
 	struct replay *r = ctx;
 	struct event event;
-	u64 ns = halt->ns;
+	u64 start_ns = halt->time_ns > halt->ns ? halt->time_ns - halt->ns : 0;
 
 	if (!r->recorded.a.halts)
 		decide_params(r);
 	if (!v->started) {
 		v->started = true;
-		v->model.interval_ns = kvm_halt_poll_cap(step->known ? step->interval_ns : 0,
-							 &r->params);
+		v->model = model_vcpu_at(start_ns,
+					 kvm_halt_poll_cap(step->known ? step->interval_ns : 0,
+							   &r->params), &r->params);
 	}
 	recorded_add(&r->recorded, step);
 	event = event_of(step, r->cost.ns);
-	r->skipped += !model_halt_budget(&r->replayed, &v->model,
-					 halt->time_ns > ns ? halt->time_ns - ns : 0, &event,
-					 &r->params);
+	r->skipped += !model_halt_budget(&r->replayed, &v->model, start_ns, &event, &r->params);
 	return 0;
 }
 

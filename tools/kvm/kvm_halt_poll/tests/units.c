@@ -179,30 +179,36 @@ static const struct {
 	{ "budget 0: no poll, nothing to skip", 0, 0, 0, 9, 0 },
 };
 
-static void test_budget(void)
+/* Whenever the first halt is; the clock wraps in the last. */
+static const u64 budget_starts_ns[] = { 0, 1000000000, 1ULL << 60, ~0ULL - 300000 };
+
+static void test_budget_from(u64 start_ns, size_t i)
 {
 	const struct event event = { 60000, 62500, 1 };
+	const struct kvm_halt_poll_params p = { 65000, 2, 65000, 2, budget_cases[i].budget };
+	struct model_vcpu v = model_vcpu_at(start_ns, budget_cases[i].interval_ns, &p);
+	struct account a = {};
+	u64 skipped = 0;
+	char what[100];
+	size_t j;
+
+	for (j = 0; j < 10; j++)
+		skipped += !model_halt_budget(&a, &v, start_ns + j * 100000, &event, &p);
+	snprintf(what, sizeof(what), "%s, from %llu: hits, skipped", budget_cases[i].name,
+		 (unsigned long long)start_ns);
+	expect(what, a.halts == 10 && a.hits == budget_cases[i].hits &&
+		     skipped == budget_cases[i].skipped, true);
+	expect("  polled", a.hit_ns == 60000 * a.hits && a.vain_ns == budget_cases[i].vain_ns, true);
+	expect("  the interval stays", v.interval_ns, 65000);
+}
+
+static void test_budget(void)
+{
 	size_t i, j;
 
-	for (i = 0; i < sizeof(budget_cases) / sizeof(*budget_cases); i++) {
-		const struct kvm_halt_poll_params p = {
-			65000, 2, 65000, 2, budget_cases[i].budget,
-		};
-		struct model_vcpu v = { .interval_ns = budget_cases[i].interval_ns };
-		struct account a = {};
-		u64 skipped = 0;
-		char what[100];
-
-		for (j = 0; j < 10; j++)
-			skipped += !model_halt_budget(&a, &v, 1000000000 + j * 100000, &event, &p);
-		snprintf(what, sizeof(what), "%s: hits, skipped", budget_cases[i].name);
-		expect(what, a.halts == 10 && a.hits == budget_cases[i].hits &&
-			     skipped == budget_cases[i].skipped, true);
-		snprintf(what, sizeof(what), "%s: polled", budget_cases[i].name);
-		expect(what, a.hit_ns == 60000 * a.hits && a.vain_ns == budget_cases[i].vain_ns, true);
-		snprintf(what, sizeof(what), "%s: the interval stays", budget_cases[i].name);
-		expect(what, v.interval_ns, 65000);
-	}
+	for (i = 0; i < sizeof(budget_cases) / sizeof(*budget_cases); i++)
+		for (j = 0; j < sizeof(budget_starts_ns) / sizeof(*budget_starts_ns); j++)
+			test_budget_from(budget_starts_ns[j], i);
 }
 
 static void test_sums(void)
