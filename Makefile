@@ -35,6 +35,7 @@ STEPS	:= $(wildcard $(addprefix series/*/,files bases *.cocci *.diff))
 KERNEL	:= harness/kernel.sh harness/lib.sh harness/$(BOOTED).conf $(wildcard harness/$(BOOTED)*.config)
 GUEST	:= $(addprefix harness/,guest-image.sh initramfs.sh init guest-agent vmm) \
 	$(addprefix experiments/,measure work.c spent.c)
+TOOL	:= harness/tool.sh include/linux/kvm_halt_poll.h $(wildcard tools/kvm/kvm_halt_poll/*.[ch])
 DEBUG	:= lockdep kasan kcsan
 
 .DELETE_ON_ERROR:
@@ -126,7 +127,7 @@ guest: $(B)/patched/vmlinux $(B)/guest/host.cpio
 	@harness/guest.sh $(BASE)
 
 ## make guest-traces    records some of its workloads, in build/<base>/guest/traces/
-guest-traces: $(B)/patched/vmlinux $(B)/guest/host.cpio
+guest-traces: $(B)/patched/vmlinux $(B)/guest/traces.cpio
 	@harness/guest.sh $(BASE) traces
 
 ## make experiments     what known settings do to such a guest: tables and pictures
@@ -185,8 +186,12 @@ $(B)/guest/vmlinux: $(KERNEL) harness/guest.config | $(B)/patched/vmlinux
 	@harness/kernel.sh $(B)/linux $(@D)/obj harness/guest.config >/dev/null
 	@cp $(@D)/obj/vmlinux $@
 
-$(B)/guest/host.cpio: $(B)/guest/vmlinux $(GUEST) $(wildcard tools/kvm/kvm_halt_poll/*.[ch])
-	@tool=$$(harness/tool.sh -b $(BASE)) && harness/guest-image.sh $< $@ $$tool
+$(B)/guest/host.cpio: $(B)/guest/vmlinux $(GUEST)
+	@harness/guest-image.sh $< $@
+
+# Of its own, so that no change of the tool changes what is measured.
+$(B)/guest/traces.cpio: $(B)/guest/vmlinux $(GUEST) $(TOOL) harness/recording
+	@tool=$$(harness/tool.sh -b $(BASE)) && harness/guest-image.sh $< $@ $$tool harness/recording
 
 # The same for debug kernels; of the stock ones, only KCSAN's is of use.
 $(B)/debug-kcsan/stock: $(KERNEL) harness/debug.config harness/debug-kcsan.config | $(B)/paths
@@ -202,10 +207,10 @@ $(B)/debug-%/patched: $(KERNEL) harness/debug.config harness/debug-%.config $(wi
 # With what must not be, which KCSAN is to find.
 $(B)/debug-kcsan/mixed: harness/mixed.diff harness/debug.config harness/debug-kcsan.config $(B)/debug-kcsan/patched
 	@harness/tree.sh $(BASE) patched
-	@git -C $(B)/linux apply --recount $(CURDIR)/$<
-	@status=0; harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) \
-		virt/kvm/tests/.kunitconfig >/dev/null || status=$$?; \
-		git -C $(B)/linux checkout -q .; exit $$status
+	@trap 'git -C $(B)/linux checkout -q .' EXIT; trap 'exit 1' INT TERM; \
+		git -C $(B)/linux apply --recount $(CURDIR)/$< && \
+		harness/kernel.sh $(B)/linux $(@D)/obj $(filter harness/debug%,$^) \
+			virt/kvm/tests/.kunitconfig >/dev/null
 	@cp $(@D)/obj/vmlinux $@
 
 $(B)/halt_race: harness/halt_race.c | $(B)/paths

@@ -18,10 +18,10 @@ usage()
 	cat >&2 <<-END
 	usage: [RUNS=11] [SEED=1] experiment.sh <base> [NAME...]
 	Runs the experiments with these names, or all: $(names | xargs)
-	Each leaves NAME.csv, a row a run; NAME.summary.csv, medians; NAME.svg; and
-	NAME.md, a table, in build/experiments/; summary.md has the tables of all that
-	were run, as printed.  With another first SEED it is build/experiments/seed-SEED/,
-	and compared with those.
+	Each leaves NAME.csv, a row for each run, workload and arm; NAME.summary.csv,
+	medians; NAME.svg; and NAME.md, a table, in build/experiments/; summary.md has
+	the tables of all that were run.  With another first SEED it is
+	build/experiments/seed-SEED/, and compared with those.
 	END
 	exit 2
 }
@@ -52,11 +52,19 @@ boot()
 	}
 }
 
+# image_id: of all that is booted.
+image_id()
+{
+	cat "$BUILD/$base/patched/vmlinux" "$BUILD/$base/guest/host.cpio" \
+		"$ROOT/experiments/$name.job" | sha256sum | cut -c1-12
+}
+
 # collect: the runs' rows, and what they remark.
 collect()
 {
-	local seed=$SEED runs=0 hung=0 result
+	local seed=$SEED runs=0 hung=0 result id
 
+	id=$(image_id)
 	for (( ; runs < RUNS; seed++)); do
 		say "$name: run $((runs + 1)) of $RUNS, seed $seed"
 		if boot "$seed"; then
@@ -70,7 +78,10 @@ collect()
 			((hung <= RUNS)) || die "$name: too many guests hang; nothing is written"
 		fi
 	done
-	sed -n '/^#/p' "$result" >"$out/$name.remarks"
+	[[ $id == "$(image_id)" ]] || die "$name: what is booted has changed meanwhile; nothing is written"
+	same="image $id, $RUNS runs"
+	echo "# $same" >"$out/$name.remarks"
+	sed -n '/^#/p' "$result" >>"$out/$name.remarks"
 	echo "# seeds tried: $SEED to $((seed - 1)); at $hung of them the guest hung" \
 		>>"$out/$name.remarks"
 }
@@ -125,7 +136,6 @@ summarize()
 		add("p99", v("p99_ns") + 0)
 		add("cpu", 100 * v("cpu_ns") / v("host_ns"))
 		add("cpu_op", v("cpu_ns") / v("ops"))
-		add("polls", v("polls") / v("ops"))
 		add("halts", v("halts") / v("ops"))
 		add("hits", v("halts") ? 100 * v("hits") / v("halts") : 0)
 		add("polling", 100 * (v("hit_ns") + v("miss_ns")) / v("host_ns"))
@@ -159,9 +169,9 @@ summarize()
 		print "workload,arm,op_ns,op_min_ns,op_max_ns,p50_ns,p99_ns,halts_per_op,hits_pct,polling_pct,cpu_pct,cpu_op_ns"
 		for (k = 1; k <= keys; k++) {
 			key = order[k]
-			if (n[key] != runs)
-				bad(key " has " n[key] " runs, not " runs)
 			split(key, part, SUBSEP)
+			if (n[key] != runs)
+				bad(part[1] " " part[2] " has " n[key] " runs, not " runs)
 			worst_op = max_abs(worst_op, apart(key, "op"))
 			worst_cpu = max_abs(worst_cpu, apart(key, "cpu_op"))
 			op = median(key, "op")
@@ -177,23 +187,44 @@ summarize()
 	}' "$out/$name.csv" >"$out/$name.summary.csv" || die "$name: not whole"
 }
 
-# compare: a remark on how far these medians are from those of the first seeds.
+# compare: a remark on how far these medians are from those of the first seeds, if that
+# is of the same.
 compare()
 {
-	local first=$BUILD/experiments/$name.summary.csv
+	local first=$BUILD/experiments/$name
 
-	((SEED != 1)) && [[ -e $first ]] || return 0
+	((SEED != 1)) && [[ -e $first.md ]] || return 0
+	if ! grep -qxF -- "- $same" "$first.md"; then
+		echo "# not compared with seed 1 and on: not the same image, or number of runs" \
+			>>"$out/$name.remarks"
+		return
+	fi
 	awk -F, '
-	function apart(x, y) { return y > x ? 100 * (y / x - 1) : 100 * (x / y - 1) }
-	NR == FNR { op[$1, $2] = $3; cpu[$1, $2] = $12; next }
-	FNR > 1 && ($1, $2) in op {
-		if (apart(op[$1, $2], $3) >= worst_op) { worst_op = apart(op[$1, $2], $3); at_op = $1 " " $2 }
-		if (apart(cpu[$1, $2], $12) >= worst_cpu) { worst_cpu = apart(cpu[$1, $2], $12); at_cpu = $1 " " $2 }
+	BEGIN { told = split("op_ns p50_ns p99_ns cpu_op_ns", tell, " ") }
+	FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
+	{
+		for (i = 1; i <= told; i++) {
+			x = $col[tell[i]]
+			if (NR == FNR) {
+				first[$1, $2, i] = x
+				continue
+			}
+			y = first[$1, $2, i]
+			if (!x || !y)
+				continue
+			apart = x > y ? 100 * (x / y - 1) : 100 * (y / x - 1)
+			if (apart >= worst[i]) {
+				worst[i] = apart
+				at[i] = $1 " " $2
+			}
+		}
 	}
 	END {
-		printf "# against the medians of seed 1 and on: us per operation differ by %.2f %% (%s), " \
-			"CPU by %.1f %% (%s) at most\n", worst_op, at_op, worst_cpu, at_cpu
-	}' "$first" "$out/$name.summary.csv" >>"$out/$name.remarks"
+		printf "# against the medians of seed 1 and on, at most:"
+		for (i = 1; i <= told; i++)
+			printf "%s %s %.2f %% (%s)", (i > 1 ? "," : ""), tell[i], worst[i], at[i]
+		print ""
+	}' "$first.summary.csv" "$out/$name.summary.csv" >>"$out/$name.remarks"
 }
 
 table()
@@ -235,12 +266,23 @@ run()
 	table >"$out/$name.md"
 	plot
 	mv "$out/$name".{csv,summary.csv,svg,md} "$final"
-	tee -a "$out/summary.md" <"$final/$name.md"
+	cat "$final/$name.md"
+}
+
+# sum_up: the tables that there are.
+sum_up()
+{
+	local name
+
+	echo "$how"
+	for name in $(names); do
+		[[ ! -e $final/$name.md ]] || cat "$final/$name.md"
+	done
 }
 
 main()
 {
-	local name base out final=$BUILD/experiments
+	local name base out same how final=$BUILD/experiments
 
 	[[ $# -ge 1 && $1 != -* ]] || usage
 	base=$1
@@ -250,7 +292,7 @@ main()
 	[[ $SEED =~ ^[1-9][0-9]{0,5}$ ]] || die "SEED must be a number from 1 to 999999, not '$SEED'"
 	((SEED == 1)) || final+=/seed-$SEED
 	for name; do
-		[[ " $(names | xargs) " == *" $name "* ]] || die "no experiment '$name'; there are: $(names | xargs)"
+		[[ $name && $name != */* && -e $ROOT/experiments/$name.job ]] || die "no experiment '$name'; there are: $(names | xargs)"
 	done
 	if [[ $# == 0 ]]; then
 		# shellcheck disable=SC2046 # names have no blanks
@@ -261,11 +303,12 @@ main()
 	# shellcheck disable=SC2064 # now
 	trap "rm -rf '$out'" EXIT
 	rm -f "$final/summary.md"
-	echo "Linux $(cat "$BUILD/$base/version"), QEMU TCG with -icount, 1 CPU: 1 instruction is 1 ns;" \
-		"medians of $RUNS runs" | tee "$out/summary.md"
+	how="Linux $(cat "$BUILD/$base/version"), QEMU TCG with -icount, 1 CPU: 1 instruction is 1 ns; medians"
+	echo "$how"
 	for name; do
 		run
 	done
+	sum_up >"$out/summary.md"
 	mv "$out/summary.md" "$final"
 }
 

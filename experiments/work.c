@@ -180,6 +180,9 @@ static void ping_pong(long count)
 		close(there[1]);
 		answer(there[0], back[1], 0);
 	}
+	/* Should the other side die, it must show. */
+	close(there[0]);
+	close(back[1]);
 	ask(back[0], there[1], count, child);
 }
 
@@ -207,6 +210,7 @@ static void request_response(long count, long delay_us)
 	if (fd < 0 || connect(fd, (void *)&addr, len) ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 		die("connect: %s", strerror(errno));
+	close(server);
 	ask(fd, fd, count, child);
 }
 

@@ -134,7 +134,7 @@ style()
 shell_scripts()
 {
 	(cd "$ROOT" && git ls-files -z '*.sh' '*.job' harness/init \
-		harness/guest-timeout harness/guest-agent harness/vmm experiments/measure .ci/run |
+		harness/guest-timeout harness/guest-agent harness/vmm harness/recording experiments/measure .ci/run |
 		xargs -0 shellcheck)
 }
 

@@ -27,7 +27,7 @@ image()
 
 	tool=$("$ROOT/harness/tool.sh" -b "$base")
 	"$ROOT/harness/initramfs.sh" "$out/initramfs.cpio" "$dir/kselftest" "$tool" \
-		"$(command -v trace-cmd)"
+		"$(command -v trace-cmd)" "$ROOT/harness/recording"
 }
 
 boot()
@@ -45,7 +45,7 @@ boot_budget()
 
 	"$ROOT/harness/boot.sh" -m "$1" -t 1200 -k "$dir/patched/vmlinux" \
 		-i "$out/initramfs.cpio" -j "$ROOT/harness/budget.job" -o "$to/run" \
-		-c "kunit.enable=0 kvm.tsc_tolerance_ppm=100000"
+		-c kunit.enable=0
 	tar -C "$to" -xzf "$to/run/result.txt" ||
 		die "what was recorded does not come out whole, see $to/run"
 	judge_budget "$1" "$dir/tool/plain/kvm_halt_poll" "$to"

@@ -87,13 +87,13 @@ make_qemu()
 	run=$(sed 's/.* -seed \([0-9]*\) .*/\1/' <<<"$*")
 	for arg; do
 		case $arg in
-		file:*) printf '[    0.000000] Linux version\n' >"${arg#file:}" ;;
+		file:*) { printf '[    0.000000] Linux version\n'; cat "$ROWS/console" 2>/dev/null; } >"${arg#file:}" ;;
 		file,*) cat "$ROWS/$run" >"${arg#*path=}" ;;
 		esac
 	done
 	EOT
 	chmod +x "$tmp/bin/qemu-system-x86_64"
-	touch "$tmp/build/6.12"/{patched/vmlinux,guest/host.cpio}
+	touch "$tmp/build/6.12"/{patched/vmlinux,guest/host.cpio,guest/traces.cpio}
 	echo 6.12.1 >"$tmp/build/6.12/version"
 }
 
@@ -208,10 +208,14 @@ main()
 	guest_says 2 "all is well" 0
 	expect 0 "make guest: a seed that hangs is told, and the next is tried" hang_is_told
 	refuses "does not come out whole" "make guest-traces: no archive" guest_sh traces
+	guest_says 1 nothing 1
+	{ echo "guest: no word for 2 s"; seq 15; } >"$tmp/rows/console"
+	refuses "hangs at seed 1" "make guest-traces: a hang is told on the console" guest_sh traces
+	rm "$tmp/rows/console"
 	guest_says 1 "guest: said 'x'" 1
 	refuses "the guest does not boot" "make guest: what fails is not tried again" guest_sh
 	refuses usage "make guest: what else" guest_sh none
-	for seed in 1 2 3 4; do
+	for seed in 1 2; do
 		guest_says $seed "guest: no word for 2 s" 1
 	done
 	refuses "the guest does not boot" "make guest: all hang" guest_sh
@@ -220,6 +224,7 @@ main()
 		says $seed 0
 	done
 	refuses "no experiment 'none'; there are: complaint" "no such experiment" experiment none
+	refuses "no experiment 'complaint shrink'" "two in one" experiment "complaint shrink"
 	refuses "no base 'none'" "no such base" "$here/../../experiments/experiment.sh" none
 	refuses "RUNS must be a number" "bad RUNS" \
 		env RUNS=many "$here/../../experiments/experiment.sh" 6.12
@@ -233,7 +238,7 @@ main()
 	refuses "complaint: failed; nothing is written" "a workload fails" experiment complaint
 	expect 0 "a workload fails: not even old files are left" left 0
 	says 2 0 part
-	refuses "has 2 runs, not 3" "an arm is missing" experiment complaint
+	refuses "100 max-200000 has 2 runs, not 3" "an arm is missing" experiment complaint
 	expect 0 "an arm is missing: nothing is left" left 0
 	says 2 0 shrink
 	refuses "max-200000 is halt_poll_ns 200000, grow 2, grow_start 10000, shrink 4 in line 5, but" \
@@ -250,7 +255,10 @@ main()
 	expect 0 "the same again" experiment complaint
 	expect 0 "from another seed" experiment_from 2
 	expect 0 "how far that repeats" \
-		remarks 'differ by 50.00 % (100 max-0), CPU by 0.0 % (100 max-200000) at most' seed-2/
+		remarks 'at most: op_ns 50.00 % (100 max-0), p50_ns 0.00 % (100 max-200000),' seed-2/
+	echo changed >>"$tmp/build/6.12/guest/host.cpio"
+	expect 0 "from another seed, and another image" experiment_from 2
+	expect 0 "another image is not compared" remarks 'not compared with seed 1 and on' seed-2/
 	refuses "SEED must be a number" "bad SEED" experiment_from 0
 	rm -r "$tmp/build/experiments"
 	says 1 0 none
