@@ -146,9 +146,9 @@ static enum verdict judge(const struct verify *v, struct verify_vcpu *vcpu,
 	const struct change *change = &step->changes[1];
 	enum verdict verdict;
 
-	/* Whatever the interval: there is no event, as there must be none. */
+	/* Whatever the interval: there is no event, as there must be none; but 0 is no poll. */
 	if (step->halt->skipped && !step->nr_changes)
-		return SKIPPED;
+		return step->known && !step->before_ns ? UNEXPLAINED : SKIPPED;
 	if (!step->known)
 		return step->lost ? AFTER_LOSS : UNKNOWN;
 	if (!step->nr_changes) {

@@ -96,6 +96,8 @@ interval 20000, halt of 60000 ns, blocked, poll skipped: the rule says 20000, th
 		15000,2,10000,2 "#interval,7,0,1000000000,20000,15000" '~' +60000,1
 	verifies "skipped, lowered to what is no maximum" 3 "the rule says 20000, the event" "" \
 		$PARAMS "#interval,7,0,1000000000,20000,15000" '~' +60000,1
+	verifies "skipped, where there was none to skip" 3 "^unexplained: .*, poll skipped: the rule says 0, \
+there is no event$" "" $PARAMS '>10000,0' +300000,1 '~' +60000,1
 	# A new vCPU has no poll to skip: what comes before is the old one's.
 	verifies "skipped, before a new vCPU on the same thread" 0 "^ +1  not adapted: the poll was cut" \
 		"[1-9]  UNEXPLAINED" \
