@@ -85,6 +85,7 @@ make_qemu()
 	cat >"$tmp/bin/qemu-system-x86_64" <<-'EOT'
 	#!/bin/bash
 	run=$(sed 's/.* -seed \([0-9]*\) .*/\1/' <<<"$*")
+	[ ! -e "$ROWS/rebuild" ] || echo >>"$BUILD/6.12/guest/host.cpio"
 	for arg; do
 		case $arg in
 		file:*) { printf '[    0.000000] Linux version\n'; cat "$ROWS/console" 2>/dev/null; } >"${arg#file:}" ;;
@@ -244,6 +245,12 @@ main()
 	refuses "max-200000 is halt_poll_ns 200000, grow 2, grow_start 10000, shrink 4 in line 5, but" \
 		"an arm that is not always the same" experiment complaint
 	expect 0 "an arm that is not always the same: nothing is left" left 0
+	says 2 0
+	touch "$tmp/rows/rebuild"
+	refuses "what is booted has changed meanwhile; nothing is written" "another image meanwhile" \
+		experiment complaint
+	rm "$tmp/rows/rebuild"
+	expect 0 "another image meanwhile: nothing is left" left 0
 	says 2 1 hang
 	says 4 0
 	expect 0 "a guest that hangs is no run" experiment complaint

@@ -15,7 +15,7 @@ void recorded_add(struct recorded *r, const struct step *step)
 {
 	const struct halt *halt = step->halt;
 	u64 ns = halt->ns;
-	u64 start_ns = halt->time_ns > ns ? halt->time_ns - ns : 0;
+	u64 start_ns = halt_start_ns(halt);
 	unsigned int most_ns;
 	bool known = step_polls_for(step, &most_ns);
 	u64 polled_ns = known && most_ns < ns ? most_ns : ns;

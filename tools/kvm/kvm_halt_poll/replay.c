@@ -61,7 +61,7 @@ static int replay_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 	const struct halt *halt = step->halt;
 	struct replay *r = ctx;
 	struct event event;
-	u64 start_ns = halt->time_ns > halt->ns ? halt->time_ns - halt->ns : 0;
+	u64 start_ns = halt_start_ns(halt);
 
 	if (!r->recorded.a.halts)
 		decide_params(r);

@@ -103,7 +103,7 @@ static int report_step(void *ctx, struct vcpu *vcpu, const struct step *step)
 
 	if (!r->all.a.halts) {
 		r->params_known = options_params(r->o, &r->trace, &r->params);
-		r->start_ns = halt->time_ns > ns ? halt->time_ns - ns : 0;
+		r->start_ns = halt_start_ns(halt);
 	}
 	recorded_add(&r->all, step);
 	recorded_add(&v->r, step);

@@ -25,6 +25,12 @@ struct halt {
 	__u64 skipped : 1;	/* KVM skipped its poll, for want of budget */
 };
 
+/* 0 for one that began before the clock did. */
+static inline __u64 halt_start_ns(const struct halt *halt)
+{
+	return halt->time_ns > halt->ns ? halt->time_ns - halt->ns : 0;
+}
+
 /*
  * One kvm_halt_poll_ns event.  The kernel sends it before the kvm_vcpu_wakeup
  * event of the same halt, on the same thread.
