@@ -58,12 +58,13 @@ build()
 	make -C "$tree" O="$obj" ARCH="$KARCH" CROSS_COMPILE="$CROSS" headers &&
 	# abs_objdir keeps arm64's generated headers out of the tree, if its tools/
 	# is there; 6.1's asm/kvm.h uses a macro of linux/stddef.h, but does not
-	# include it.
+	# include it.  No name of a folder gets into a test: what is booted, and measured
+	# there, is the same wherever it was built.
 	mkdir -p "$obj/kselftest/kvm/tools" &&
 	make -C "$tree/tools/testing/selftests" -j"${JOBS:-$(nproc)}" O="$obj" \
 		ARCH="$KARCH" CROSS_COMPILE="$CROSS" TARGETS=kvm FORCE_TARGETS=1 \
 		KHDR_INCLUDES="-isystem $obj/usr/include" \
-		EXTRA_CFLAGS="-include linux/stddef.h" \
+		EXTRA_CFLAGS="-include linux/stddef.h -ffile-prefix-map=$tree=. -ffile-prefix-map=$obj=." \
 		abs_objdir="$obj/kselftest/kvm" \
 		INSTALL_PATH="$dest" "${lists[@]}" install
 }
